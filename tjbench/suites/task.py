@@ -1,0 +1,113 @@
+"""What is asked: a task, the check that decides it, and the suite that holds them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberCheck:
+    """The answer's final number equals ``expected`` (a decimal literal)."""
+
+    expected: str
+    kind: Literal["number"] = "number"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCheck:
+    """The answer equals, contains, matches or chooses ``expected``; ``exact`` and ``contains`` fold case unless
+    ``case_sensitive``."""
+
+    kind: Literal["exact", "contains", "regex", "choice"]
+    expected: str
+    case_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitTests:
+    """The answer defines ``entry_point``; ``tests`` define ``check(candidate)``, which raises when it is wrong.
+
+    ``preamble`` is the code that the prompt showed before the entry point (imports and helpers) together with the
+    entry point's own signature and docstring: an answer may rely on the former and may continue the latter.
+    """
+
+    entry_point: str
+    preamble: str
+    tests: str
+    kind: Literal["unit_tests"] = "unit_tests"
+
+
+Check = NumberCheck | TextCheck | UnitTests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canned:
+    """Scripted answers for the mock model; never part of a prompt."""
+
+    right: str
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One question with its check. ``id`` is unique within its suite."""
+
+    id: str
+    messages: tuple[Message, ...]
+    check: Check
+    canned: Canned | None = None
+
+    @property
+    def prompt_hash(self) -> str:
+        """Names exactly what the model is shown."""
+        return digest([asdict(message) for message in self.messages])
+
+    @property
+    def check_hash(self) -> str:
+        """Names exactly what decides the task; outcomes are paired on it."""
+        return digest(asdict(self.check))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Tasks in their order. ``packaged`` suites ship with us, so their mock answers are trusted code."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    packaged: bool
+    n_available: int
+    description: str = ""
+    source: str = field(default="", compare=False)
+
+    @property
+    def executes_code(self) -> bool:
+        """Whether scoring runs what the model wrote."""
+        return any(isinstance(task.check, UnitTests) for task in self.tasks)
+
+    @property
+    def prompts_revision(self) -> str:
+        """Changes whenever any prompt of the suite does."""
+        return digest([[task.id, task.prompt_hash] for task in self.tasks])
+
+    @property
+    def checks_revision(self) -> str:
+        """Changes whenever any check of the suite does."""
+        return digest([[task.id, task.check_hash] for task in self.tasks])
+
+
+def digest(value: Mapping[str, object] | Sequence[object]) -> str:
+    """The first 16 hex digits of the SHA-256 of ``value`` as canonical JSON."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
