@@ -1,0 +1,47 @@
+"""What an attempt is worth: passed, failed, or unscored with the cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """Why an attempt did not pass."""
+
+    WRONG_ANSWER = "wrong_answer"
+    ASSERTION = "assertion"
+    EXCEPTION = "exception"
+    NAME_ERROR = "name_error"
+    SYNTAX_ERROR = "syntax_error"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    NO_CODE = "no_code"
+    NO_ANSWER = "no_answer"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    PROVIDER_ERROR = "provider_error"
+    HARNESS = "harness"
+    BUDGET = "budget"
+
+    @property
+    def unscored(self) -> bool:
+        """Whether the cause says nothing about the model's ability, so that the attempt leaves the statistics."""
+        return self in {Cause.TRUNCATED, Cause.FILTERED, Cause.PROVIDER_ERROR, Cause.HARNESS, Cause.BUDGET}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """``passed`` is ``None`` when the attempt is unscored; ``cause`` is ``None`` exactly when it passed."""
+
+    passed: bool | None
+    cause: Cause | None = None
+    detail: str = ""
+
+
+PASSED = Score(passed=True)
+
+
+def failed(cause: Cause, detail: str) -> Score:
+    """A non-pass: failed or unscored, as the cause says."""
+    return Score(passed=None if cause.unscored else False, cause=cause, detail=detail)
