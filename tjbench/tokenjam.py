@@ -1,0 +1,248 @@
+"""The only place that knows tokenjam: its version, what it recommends, and what it says a model costs.
+
+tokenjam is foreign code. It is never imported here: a probe runs in the interpreter that has it, without keys.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from packaging.version import InvalidVersion, Version
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tjbench.config import ModelSpec
+from tjbench.errors import IncompleteError, UsageError
+from tjbench.pricing import Rates
+
+PROBE = Path(__file__).with_name("tokenjam_probe.py")
+PROBE_SECONDS = 120
+OVERRIDE_BYTES = 1 << 20
+# What a probe may know of our environment: how to load its own libraries, and nothing that opens a door.
+PASSED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+OVERRIDE_SETTINGS = ("TJ_PRICING_FILE", "TJ_CONFIG")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What one tokenjam says at the instant ``at``.
+
+    ``lookup`` is the function that recommended: ``lookup_downgrade``, ``_lookup_downgrade``, ``map`` or ``none``.
+    ``candidates`` has every model asked about (``None``: no recommendation), ``rates`` those and their candidates.
+    ``overrides`` are price files in force, ``ignored_overrides`` those that were found and not applied.
+    """
+
+    version: str
+    lookup: str
+    at: datetime
+    overrides: tuple[str, ...]
+    ignored_overrides: tuple[str, ...]
+    candidates: Mapping[ModelSpec, ModelSpec | None]
+    rates: Mapping[ModelSpec, Rates]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenJam:
+    """The tokenjam that ``python`` has; ``cwd`` and ``environ`` are the user's, where price overrides are found."""
+
+    python: Path
+    environ: Mapping[str, str]
+    cwd: Path
+
+    def snapshot(self, specs: Iterable[ModelSpec], *, trust_overrides: bool, at: datetime | None = None) -> Snapshot:
+        """Candidates of ``specs``, and rates of ``specs`` and of their candidates, at ``at`` (default: now).
+
+        Without ``trust_overrides`` no price file of the user, the workflow or the workspace applies; they are listed.
+        Raises ``UsageError`` when tokenjam is not installed, ``IncompleteError`` when it fails.
+        """
+        return self._read(list(dict.fromkeys(specs)), everything=False, trust_overrides=trust_overrides, at=at)
+
+    def all_recommendations(self, *, trust_overrides: bool, at: datetime | None = None) -> Snapshot:
+        """Every pair of tokenjam's own map, with rates."""
+        return self._read([], everything=True, trust_overrides=trust_overrides, at=at)
+
+    def _read(
+        self, specs: list[ModelSpec], *, everything: bool, trust_overrides: bool, at: datetime | None
+    ) -> Snapshot:
+        instant = at or datetime.now(UTC)
+        request = {
+            "specs": [(spec.provider, spec.model) for spec in specs],
+            "all": everything,
+            "at": instant.isoformat(),
+        }
+        with tempfile.TemporaryDirectory(prefix="tjbench-tokenjam-") as scratch:
+            clean = {"HOME": scratch, **_picked(self.environ, PASSED_ON)}
+            if not trust_overrides:
+                return _snapshot(
+                    self._probe(request, env=clean, cwd=Path(scratch)),
+                    at=instant,
+                    ignored=_declared_overrides(self.environ, self.cwd),
+                )
+            home = {"HOME": str(_home(self.environ)), **_picked(self.environ, (*PASSED_ON, *OVERRIDE_SETTINGS))}
+            reply = self._probe(request, env=home, cwd=self.cwd)
+            packaged = self._probe(request, env=clean, cwd=Path(scratch)) if reply.overrides else None
+        return _snapshot(reply, at=instant, packaged=packaged)
+
+    def _probe(self, request: Mapping[str, object], *, env: Mapping[str, str], cwd: Path) -> _Reply:
+        command = [str(self.python), "-I", "-X", "utf8", str(PROBE)]
+        try:
+            done = subprocess.run(
+                command,
+                input=json.dumps(request).encode(),
+                capture_output=True,
+                env=dict(env),
+                cwd=cwd,
+                timeout=PROBE_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise IncompleteError(f"TokenJam did not answer within {PROBE_SECONDS} s", why=str(self.python)) from error
+        except OSError as error:
+            raise UsageError(
+                f"cannot run {self.python}",
+                why=str(error),
+                fix="let TJBENCH_TOKENJAM_PYTHON name the Python that has tokenjam, or unset it",
+            ) from error
+        if done.returncode != 0:
+            raise IncompleteError("TokenJam failed", why=_last_line(done.stderr), fix=_reinstall(self.python))
+        try:
+            outcome = _Outcome.model_validate_json(done.stdout)
+            if outcome.missing:
+                raise UsageError(f"tokenjam is not installed for {self.python}", fix=_reinstall(self.python))
+            return _Reply.model_validate_json(done.stdout)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise IncompleteError(
+                "TokenJam answered with something that is not a price list", why=f"{where}: {first['msg']}"
+            ) from error
+
+
+def open_tokenjam(python: Path | None = None, *, environ: Mapping[str, str], cwd: Path) -> TokenJam:
+    """The tokenjam of ``python``, else of ``TJBENCH_TOKENJAM_PYTHON``, else of the running interpreter."""
+    chosen = python or Path(environ.get("TJBENCH_TOKENJAM_PYTHON") or sys.executable)
+    return TokenJam(python=chosen, environ=environ, cwd=cwd)
+
+
+def claimed_saving_pct(original: Rates, candidate: Rates) -> float | None:
+    """What the rates alone imply is saved, in percent of the original, at 3 input tokens to 1 output token.
+
+    ``None`` where the original is free.
+    """
+    before = 3 * original.input + original.output
+    if before == 0:
+        return None
+    return 100 * (before - 3 * candidate.input - candidate.output) / before
+
+
+def overrides_in(directory: Path) -> list[str]:
+    """Price overrides that tokenjam would find from ``directory`` as its working directory; the first one counts."""
+    places = (Path("tokenjam.toml"), Path(".tj") / "config.toml")
+    return [f"./{place} [pricing]" for place in places if _sets_prices(directory / place)]
+
+
+def _declared_overrides(environ: Mapping[str, str], cwd: Path) -> tuple[str, ...]:
+    """Every price override around, in force or not."""
+    settings = _home(environ) / ".config" / "tj"
+    found = [f"{name}={environ[name]}" for name in OVERRIDE_SETTINGS if environ.get(name)]
+    found += overrides_in(cwd)
+    if (settings / "pricing.toml").is_file():
+        found.append(str(settings / "pricing.toml"))
+    if _sets_prices(settings / "config.toml"):
+        found.append(f"{settings / 'config.toml'} [pricing]")
+    return tuple(found)
+
+
+def _sets_prices(path: Path) -> bool:
+    """Whether the file has a ``[pricing]`` table. One that cannot be read is named rather than passed over."""
+    try:
+        if not path.is_file():
+            return False
+        if path.stat().st_size > OVERRIDE_BYTES:
+            return True
+        return bool(tomllib.loads(path.read_text(encoding="utf-8")).get("pricing"))
+    except (OSError, ValueError):
+        return True
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+
+
+def _picked(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+def _last_line(stderr: bytes) -> str:
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    return "".join(char for char in lines[-1] if char.isprintable())[:300] if lines else "it said nothing"
+
+
+def _reinstall(python: Path) -> str:
+    return f"{python} -m pip install tokenjam, or let TJBENCH_TOKENJAM_PYTHON name the Python that has it"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+
+class _Outcome(_Strict):
+    missing: bool = False
+
+
+class _Price(_Strict):
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float = Field(ge=0)
+    cache_write: float = Field(ge=0)
+    cache_read_specified: bool
+    cache_write_specified: bool
+
+
+class _Reply(_Strict):
+    version: str
+    lookup: Literal["lookup_downgrade", "_lookup_downgrade", "map", "none"]
+    candidates: list[tuple[str, str, str | None]]
+    rates: list[tuple[str, str, _Price | None]]
+    placeholder: _Price
+    overrides: list[str]
+
+
+def _snapshot(
+    reply: _Reply, *, at: datetime, packaged: _Reply | None = None, ignored: tuple[str, ...] = ()
+) -> Snapshot:
+    """``packaged`` is what the same tokenjam says without overrides: a price that differs from it is an override."""
+    table = {(provider, model): price for provider, model, price in (packaged or reply).rates}
+    rates = {}
+    for provider, model, price in reply.rates:
+        known = price or reply.placeholder
+        source = "default" if price is None else "packaged" if price == table.get((provider, model)) else "override"
+        rates[ModelSpec(provider, model)] = Rates(**known.model_dump(), source=source, at=at)
+    return Snapshot(
+        version=_checked_version(reply.version),
+        lookup=reply.lookup,
+        at=at,
+        overrides=tuple(reply.overrides),
+        ignored_overrides=ignored,
+        candidates={
+            ModelSpec(provider, model): ModelSpec(provider, found) if found else None
+            for provider, model, found in reply.candidates
+        },
+        rates=rates,
+    )
+
+
+def _checked_version(text: str) -> str:
+    """The version becomes part of file names, so it must be one."""
+    try:
+        return str(Version(text))
+    except InvalidVersion as error:
+        raise IncompleteError(f"TokenJam says its version is {text[:60]!r}", why="that is not a version") from error
