@@ -1,0 +1,201 @@
+"""One (suite, pair) measurement as it lies on disk, and how its derived numbers follow from its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tjbench.compare.pair import Comparison, Pair, Rule, Trial, compare
+from tjbench.compare.stats import Verdict, wilson_interval
+from tjbench.config import ModelSpec
+from tjbench.pricing import Rates, Usage, cost_usd
+
+SCHEMA = "tjbench/1"
+INFLATION_FLAG = 1.25
+
+
+class Flag(StrEnum):
+    """What a reader must know before trusting a number."""
+
+    MOCK = "mock"
+    DEFAULT_RATES = "default_rates"
+    JUDGE_SCORED = "judge_scored"
+    SUSPECT_SCORER = "suspect_scorer"
+    REUSED = "reused"
+    OVERRIDES = "overrides"
+    PROMPT_CHANGED = "prompt_changed"
+
+
+def _parseable(text: str) -> str:
+    ModelSpec.parse(text)
+    return text
+
+
+SpecText = Annotated[str, AfterValidator(_parseable)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=False, allow_inf_nan=False)
+
+
+class SuiteRecord(_Record):
+    """Which tasks were asked, by content."""
+
+    name: str
+    prompts_revision: str
+    checks_revision: str
+    n_available: int
+
+
+class TaskRecord(_Record):
+    """One task with both its trials. ``prompt_hash`` names exactly what was shown."""
+
+    task_id: str
+    check_hash: str
+    prompt_hash: str
+    original: Trial
+    candidate: Trial
+
+
+class StatsRecord(_Record):
+    """Statistics in percentage points; intervals are 95 %."""
+
+    original_ci_pp: tuple[float, float]
+    candidate_ci_pp: tuple[float, float]
+    delta_ci_pp: tuple[float, float]
+    delta_ci_method: str
+    delta_ci_score_pp: tuple[float, float]
+    mcnemar_b: int
+    mcnemar_c: int
+    mcnemar_p_value: float
+    mid_p: float | None
+    lower_bound_pp: float
+    detectable_drop_pp: float
+    pass_at_k: dict[str, float] | None = None
+
+
+class SamplingRecord(_Record):
+    """The parameters of every call; ``None`` was not sent. ``samples`` is k."""
+
+    samples: int = 1
+    temperature: float | None = None
+    max_tokens: int = 2048
+
+
+class Artifact(_Record):
+    """A measurement: identity, what was sent, what came out, and every task. Costs in USD."""
+
+    schema_: Literal["tjbench/1"] = Field(default=SCHEMA, alias="schema")
+    bench_version: str
+    tokenjam_version: str
+    created_at: datetime
+    suite: SuiteRecord
+    original_model: SpecText
+    candidate_model: SpecText
+    slot: str
+    recommended_by: str
+    sampling: SamplingRecord
+    seed: int | None
+    scorer_version: str
+    sandbox_level: str
+    judge: str | None
+    mock: bool
+    priced_with_defaults: bool
+    flags: tuple[Flag, ...]
+    rates: dict[str, Rates]
+    n_tasks: int
+    n_scored: int
+    n_unscored: int
+    original_pass: float
+    candidate_pass: float
+    original_cost_usd: float
+    candidate_cost_usd: float
+    accuracy_delta_pp: float
+    cost_delta_pct: float | None
+    claimed_saving_pct: float | None
+    output_token_inflation: float | None
+    verdict: Verdict
+    verdict_reason: str
+    margin_pp: float
+    alpha: float
+    unscored_tolerance_pct: float = 5.0
+    stats: StatsRecord
+    commit: str | None
+    tasks: tuple[TaskRecord, ...]
+
+    @property
+    def key(self) -> RowKey:
+        return RowKey(self.suite.name, self.original_model, self.slot)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether too many tasks are unscored for the measurement to stand."""
+        return self.n_tasks == 0 or 100 * self.n_unscored / self.n_tasks > self.unscored_tolerance_pct
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RowKey:
+    """What is compared with what across time: ``slot`` is a pinned candidate or ``recommended``."""
+
+    suite: str
+    original: str
+    slot: str
+
+
+RECOMMENDED = "recommended"
+
+
+def derive(records: Sequence[TaskRecord], rates: Mapping[str, Rates], original: str, candidate: str, rule: Rule) -> (
+    dict[str, object]
+):
+    """Every number of an artifact that follows from its tasks, its rates and the verdict rule."""
+    comparison = compare([Pair(task_id=r.task_id, before=r.original, after=r.candidate) for r in records], rule)
+    change = comparison.change
+    used = [sum((r.original.usage for r in records), Usage()), sum((r.candidate.usage for r in records), Usage())]
+    costs = [cost_usd(used[0], rates[original]), cost_usd(used[1], rates[candidate])]
+    return {
+        "n_tasks": comparison.n_tasks,
+        "n_scored": change.n,
+        "n_unscored": comparison.n_unscored,
+        "original_pass": change.before_pass,
+        "candidate_pass": change.after_pass,
+        "original_cost_usd": costs[0],
+        "candidate_cost_usd": costs[1],
+        "accuracy_delta_pp": round(100 * change.delta, 4),
+        "cost_delta_pct": round(100 * (costs[1] / costs[0] - 1), 4) if costs[0] > 0 else None,
+        "output_token_inflation": round(used[1].output / used[0].output, 4) if used[0].output else None,
+        "verdict": comparison.verdict,
+        "verdict_reason": comparison.reason,
+        "margin_pp": round(100 * rule.margin, 6),
+        "alpha": rule.alpha,
+        "unscored_tolerance_pct": round(100 * rule.unscored_tolerance, 6),
+        "stats": _stats(comparison),
+    }
+
+
+def _stats(comparison: Comparison) -> StatsRecord:
+    change = comparison.change
+    total = change.n * change.samples
+    return StatsRecord(
+        original_ci_pp=_pp(wilson_interval(round(change.before_pass * change.samples), total)),
+        candidate_ci_pp=_pp(wilson_interval(round(change.after_pass * change.samples), total)),
+        delta_ci_pp=_pp(change.interval_wald),
+        delta_ci_method="wald" if change.samples == 1 else "task_cluster_t",
+        delta_ci_score_pp=_pp(change.interval_score),
+        mcnemar_b=change.b,
+        mcnemar_c=change.c,
+        mcnemar_p_value=change.p_two_sided,
+        mid_p=change.mid_p,
+        lower_bound_pp=round(100 * change.lower_bound, 4),
+        detectable_drop_pp=round(100 * change.detectable_drop, 4),
+        pass_at_k=None,
+    )
+
+
+def _pp(interval: tuple[float, float]) -> tuple[float, float]:
+    return round(100 * interval[0], 4), round(100 * interval[1], 4)

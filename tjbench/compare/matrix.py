@@ -1,0 +1,208 @@
+"""Measurements side by side: head against baseline, and every step of a series, paired by task."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from packaging.version import InvalidVersion, Version
+
+from tjbench.compare.artifact import Artifact, RowKey, TaskRecord
+from tjbench.compare.pair import Change, Pair, Rule, measure_change
+
+COVERAGE_FLOOR = 0.8
+
+
+class Standing(StrEnum):
+    """How a row can be held against its baseline, before any test."""
+
+    COMPARABLE = "comparable"
+    NOT_COMPARABLE = "not_comparable"
+    NOT_RE_MEASURED = "not_re_measured"
+    NO_BASELINE = "no_baseline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Which tasks of the head and of the baseline pair up: same id and same check. Tuples hold task ids."""
+
+    candidate: tuple[Pair, ...] = ()
+    original: tuple[Pair, ...] = ()
+    prompt_changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rechecked: tuple[str, ...] = ()
+
+    @property
+    def unscored(self) -> int:
+        """Paired tasks that leave the test because one side is unscored."""
+        return sum(not pair.scored for pair in self.candidate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One key with what was measured now (``head``) and what it is held against (``baseline``)."""
+
+    key: RowKey
+    head: Artifact | None
+    baseline: Artifact | None
+    standing: Standing
+    why: str
+    overlap: Overlap
+    change: Change | None
+    original_change: Change | None
+
+    @property
+    def coverage(self) -> float:
+        """Share of the baseline's tasks that the head measured again."""
+        if self.baseline is None or not self.baseline.tasks:
+            return 1.0
+        return len(self.overlap.candidate) / len(self.baseline.tasks)
+
+    @property
+    def repointed(self) -> tuple[str, str] | None:
+        """Baseline's and head's candidate where the recommendation changed."""
+        if self.head is None or self.baseline is None:
+            return None
+        before, after = self.baseline.candidate_model, self.head.candidate_model
+        return None if before == after else (before, after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """All rows in key order, and the artifacts that a newer one stands in for."""
+
+    rows: tuple[Row, ...]
+    superseded: tuple[Artifact, ...] = ()
+
+
+def version_order(text: str) -> tuple[int, Version | str]:
+    """Sort key of a tokenjam version: PEP 440, with what does not parse before everything that does."""
+    try:
+        return (1, Version(text))
+    except InvalidVersion:
+        return (0, text)
+
+
+def newest_per_key(artifacts: Iterable[Artifact], not_above: str | None = None) -> (
+    tuple[dict[RowKey, Artifact], tuple[Artifact, ...]]
+):
+    """Per key the newest complete artifact whose tokenjam version is not above ``not_above``; and all others.
+
+    A key without any complete artifact keeps its newest incomplete one, which the gate then treats as incomplete.
+    """
+    groups: dict[RowKey, list[Artifact]] = defaultdict(list)
+    for artifact in artifacts:
+        groups[artifact.key].append(artifact)
+    chosen: dict[RowKey, Artifact] = {}
+    for key, group in groups.items():
+        allowed = [a for a in group if not_above is None or version_order(a.tokenjam_version) <= version_order(not_above)]
+        ranked = sorted(allowed, key=lambda a: (not a.incomplete, version_order(a.tokenjam_version), a.created_at))
+        if ranked:
+            chosen[key] = ranked[-1]
+    kept = {id(artifact) for artifact in chosen.values()}
+    rest = tuple(a for group in groups.values() for a in group if id(a) not in kept)
+    return chosen, rest
+
+
+def build_matrix(head: Iterable[Artifact], baseline: Iterable[Artifact], rule: Rule, version: str | None = None) -> (
+    Matrix
+):
+    """Head against baseline. ``version`` is the selected tokenjam version: newer baselines are not looked at."""
+    heads, superseded_heads = newest_per_key(head)
+    bases, superseded_bases = newest_per_key(baseline, version)
+    keys = sorted(heads.keys() | bases.keys())
+    return Matrix(
+        rows=tuple(build_row(key, heads.get(key), bases.get(key), rule) for key in keys),
+        superseded=superseded_heads + superseded_bases,
+    )
+
+
+def build_series(artifacts: Sequence[Artifact], rule: Rule) -> Matrix:
+    """Every step of every series: per key one artifact a tokenjam version, each held against the one before."""
+    by_version: dict[str, list[Artifact]] = defaultdict(list)
+    for artifact in artifacts:
+        by_version[artifact.tokenjam_version].append(artifact)
+    previous: dict[RowKey, Artifact] = {}
+    rows: list[Row] = []
+    superseded: list[Artifact] = []
+    for version in sorted(by_version, key=version_order):
+        chosen, rest = newest_per_key(by_version[version])
+        superseded.extend(rest)
+        rows.extend(build_row(key, chosen[key], previous.get(key), rule) for key in chosen)
+        previous.update(chosen)
+    return Matrix(rows=tuple(sorted(rows, key=lambda row: row.key)), superseded=tuple(superseded))
+
+
+def build_row(key: RowKey, head: Artifact | None, baseline: Artifact | None, rule: Rule) -> Row:
+    """Pair one key's measurements; what cannot be compared says why."""
+    if head is None or baseline is None:
+        standing = Standing.NOT_RE_MEASURED if head is None else Standing.NO_BASELINE
+        return _untested(key, head, baseline, standing, "")
+    obstacle = incomparable(head, baseline)
+    if obstacle:
+        return _untested(key, head, baseline, Standing.NOT_COMPARABLE, obstacle)
+    overlap = find_overlap(head, baseline)
+    if not overlap.candidate:
+        return _untested(key, head, baseline, Standing.NOT_COMPARABLE, "no task has the same id and the same check")
+    if all(pair.after.reused_from for pair in overlap.candidate):
+        return _untested(key, head, baseline, Standing.NOT_RE_MEASURED, "every outcome is reused from the baseline")
+    return Row(
+        key=key,
+        head=head,
+        baseline=baseline,
+        standing=Standing.COMPARABLE,
+        why="",
+        overlap=overlap,
+        change=measure_change(overlap.candidate, rule),
+        original_change=measure_change(overlap.original, rule),
+    )
+
+
+def _untested(
+    key: RowKey, head: Artifact | None, baseline: Artifact | None, standing: Standing, why: str
+) -> Row:
+    return Row(
+        key=key,
+        head=head,
+        baseline=baseline,
+        standing=standing,
+        why=why,
+        overlap=Overlap(),
+        change=None,
+        original_change=None,
+    )
+
+
+def incomparable(head: Artifact, baseline: Artifact) -> str:
+    """Why the two must not be tested against each other; empty when they may."""
+    differences = (
+        ("scorer version", baseline.scorer_version, head.scorer_version),
+        ("run", "mock" if baseline.mock else "live", "mock" if head.mock else "live"),
+        ("samples per task", baseline.sampling.samples, head.sampling.samples),
+        ("temperature", baseline.sampling.temperature, head.sampling.temperature),
+        ("max_tokens", baseline.sampling.max_tokens, head.sampling.max_tokens),
+        ("judge", baseline.judge, head.judge),
+    )
+    return "; ".join(f"{name} differs: {before} → {after}" for name, before, after in differences if before != after)
+
+
+def find_overlap(head: Artifact, baseline: Artifact) -> Overlap:
+    """Tasks with the same id and check pair up; a changed prompt is compared and listed; the rest is left out."""
+    now, then = _by_id(head), _by_id(baseline)
+    shared = [task_id for task_id in now if task_id in then]
+    same = [task_id for task_id in shared if now[task_id].check_hash == then[task_id].check_hash]
+    return Overlap(
+        candidate=tuple(Pair(task_id=i, before=then[i].candidate, after=now[i].candidate) for i in same),
+        original=tuple(Pair(task_id=i, before=then[i].original, after=now[i].original) for i in same),
+        prompt_changed=tuple(i for i in same if now[i].prompt_hash != then[i].prompt_hash),
+        added=tuple(i for i in now if i not in then),
+        removed=tuple(i for i in then if i not in now),
+        rechecked=tuple(i for i in shared if now[i].check_hash != then[i].check_hash),
+    )
+
+
+def _by_id(artifact: Artifact) -> dict[str, TaskRecord]:
+    return {task.task_id: task for task in artifact.tasks}

@@ -1,0 +1,227 @@
+"""Two models, or two versions, paired by task: what broke, what recovered, and what that proves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tjbench.compare import stats
+from tjbench.compare.stats import Verdict
+from tjbench.pricing import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One task on one model: of ``samples`` attempts ``passes`` passed and ``unscored`` could not be judged.
+
+    ``usage`` sums all attempts; ``latency_s`` is their mean; ``cause`` and ``detail`` tell of the first non-pass.
+    """
+
+    passes: int
+    samples: int
+    unscored: int = 0
+    usage: Usage
+    latency_s: float | None = None
+    cause: str | None = None
+    detail: str = ""
+    reused_from: str | None = None
+
+    @property
+    def scored(self) -> bool:
+        """Whether the task counts: every one of its attempts was judged."""
+        return self.unscored == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The same task before (original, or baseline) and after (candidate, or head)."""
+
+    task_id: str
+    before: Trial
+    after: Trial
+
+    @property
+    def scored(self) -> bool:
+        return self.before.scored and self.after.scored
+
+    @property
+    def change(self) -> int:
+        """Passes gained; negative when the task broke."""
+        return self.after.passes - self.before.passes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What a verdict needs: a drop of ``margin`` (proportion) ruled out, tested at ``alpha``, with at most
+    ``unscored_tolerance`` (proportion) of the tasks unscored."""
+
+    margin: float = 0.10
+    alpha: float = 0.05
+    unscored_tolerance: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The paired statistics of ``n`` tasks that were scored on both sides; intervals and rates in proportions.
+
+    ``b`` tasks lost passes and ``c`` gained some. With one sample a task ``p_two_sided`` is the exact McNemar test;
+    with more it is the exact sign-flip test on passes gained, and the intervals come from task clusters.
+    """
+
+    n: int
+    samples: int
+    before_pass: float
+    after_pass: float
+    b: int
+    c: int
+    p_two_sided: float
+    p_one_sided: float
+    mid_p: float | None
+    interval_wald: tuple[float, float]
+    interval_score: tuple[float, float]
+    lower_bound: float
+    detectable_drop: float
+    verdict: Verdict
+    broke: tuple[str, ...]
+    recovered: tuple[str, ...]
+
+    @property
+    def delta(self) -> float:
+        """Change of the pass rate."""
+        return (self.after_pass - self.before_pass) / self.n if self.n else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Original against candidate with the verdict and why."""
+
+    change: Change
+    n_tasks: int
+    unscored_before: int
+    unscored_after: int
+    verdict: Verdict
+    reason: str
+
+    @property
+    def n_unscored(self) -> int:
+        return self.n_tasks - self.change.n
+
+
+def measure_change(pairs: Sequence[Pair], rule: Rule) -> Change:
+    """Statistics over the pairs that are scored on both sides; all pairs must have the same number of samples."""
+    scored = [pair for pair in pairs if pair.scored]
+    samples = scored[0].before.samples if scored else 1
+    if any({pair.before.samples, pair.after.samples} != {samples} for pair in scored):
+        raise ValueError("pairs hold different numbers of samples per task")
+    n = len(scored)
+    changes = [pair.change for pair in scored]
+    b, c = sum(d < 0 for d in changes), sum(d > 0 for d in changes)
+    common = {
+        "n": n,
+        "samples": samples,
+        "before_pass": sum(pair.before.passes for pair in scored) / samples,
+        "after_pass": sum(pair.after.passes for pair in scored) / samples,
+        "b": b,
+        "c": c,
+        "detectable_drop": stats.detectable_drop(n) if n else 1.0,
+        "broke": tuple(pair.task_id for pair in scored if pair.change < 0),
+        "recovered": tuple(pair.task_id for pair in scored if pair.change > 0),
+    }
+    if samples == 1:
+        return Change(
+            **common,  # type: ignore[arg-type]
+            p_two_sided=stats.mcnemar_exact(b, c),
+            p_one_sided=stats.mcnemar_one_sided(b, c),
+            mid_p=stats.mcnemar_mid_p(b, c),
+            interval_wald=stats.delta_wald(b, c, n) if n else (-1.0, 1.0),
+            interval_score=stats.delta_score(b, c, n) if n else (-1.0, 1.0),
+            lower_bound=stats.delta_lower_bound(b, c, n) if n else -1.0,
+            verdict=stats.verdict(b, c, n, margin=rule.margin, alpha=rule.alpha),
+        )
+    return Change(**common, **_several_samples(changes, samples, rule))  # type: ignore[arg-type]
+
+
+def _several_samples(changes: Sequence[int], samples: int, rule: Rule) -> dict[str, object]:
+    n, rates = len(changes), [d / samples for d in changes]
+    two_sided = stats.sign_flip_two_sided(changes)
+    interval = stats.delta_interval_k(rates)
+    lower = stats.lower_bound_k(rates)
+    if n < stats.MIN_TASKS:
+        verdict = Verdict.INSUFFICIENT_EVIDENCE
+    elif sum(changes) < 0 and two_sided < rule.alpha:
+        verdict = Verdict.SIGNIFICANT_REGRESSION
+    elif n >= stats.floor_tasks(rule.margin) and lower > -rule.margin:
+        verdict = Verdict.NO_SIGNIFICANT_REGRESSION
+    else:
+        verdict = Verdict.INSUFFICIENT_EVIDENCE
+    return {
+        "p_two_sided": two_sided,
+        "p_one_sided": stats.sign_flip_one_sided(changes),
+        "mid_p": None,
+        "interval_wald": interval,
+        "interval_score": interval,
+        "lower_bound": lower,
+        "verdict": verdict,
+    }
+
+
+def compare(pairs: Sequence[Pair], rule: Rule) -> Comparison:
+    """Original against candidate over all tasks: the verdict rule, then what unscored tasks do to it."""
+    change = measure_change(pairs, rule)
+    before = sum(not pair.before.scored for pair in pairs)
+    after = sum(not pair.after.scored for pair in pairs)
+    verdict, reason = change.verdict, explain(change, rule)
+    unscored = len(pairs) - change.n
+    if pairs and unscored / len(pairs) > rule.unscored_tolerance:
+        verdict = Verdict.INSUFFICIENT_EVIDENCE
+        reason = (
+            f"{unscored} of {len(pairs)} tasks are unscored ({before} on the original, {after} on the candidate), "
+            f"more than the tolerated {rule.unscored_tolerance:.0%}"
+        )
+    elif before != after:
+        worst = measure_change([_as_failures(pair) for pair in pairs], rule)
+        if worst.verdict is not verdict:
+            reason = (
+                f"{verdict} without the {unscored} unscored tasks, {worst.verdict} with them counted as failures "
+                f"({before} unscored on the original, {after} on the candidate)"
+            )
+            verdict = Verdict.INSUFFICIENT_EVIDENCE
+    return Comparison(
+        change=change,
+        n_tasks=len(pairs),
+        unscored_before=before,
+        unscored_after=after,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def explain(change: Change, rule: Rule) -> str:
+    """The verdict in one sentence with its counts."""
+    counts = f"{change.b} {tasks(change.b)} broke, {change.c} recovered out of {change.n}"
+    if change.verdict is Verdict.SIGNIFICANT_REGRESSION:
+        return f"{counts} (p {p_text(change.p_two_sided)})"
+    if change.verdict is Verdict.NO_SIGNIFICANT_REGRESSION:
+        return f"{counts}; a drop of {rule.margin:.0%} or more is ruled out at 95 %"
+    needed = stats.floor_tasks(rule.margin)
+    if change.n < needed:
+        return f"{counts}; at least {needed} scored tasks are needed to rule out a drop of {rule.margin:.0%}"
+    return f"{counts}; a drop up to {-100 * change.lower_bound:.1f} pp is not ruled out"
+
+
+def tasks(count: int) -> str:
+    """``task`` or ``tasks``."""
+    return "task" if count == 1 else "tasks"
+
+
+def p_text(p: float) -> str:
+    """A p-value for a sentence: ``= 0.012`` or ``< 0.001``."""
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _as_failures(pair: Pair) -> Pair:
+    return Pair(task_id=pair.task_id, before=_judged(pair.before), after=_judged(pair.after))
+
+
+def _judged(trial: Trial) -> Trial:
+    return Trial(passes=trial.passes, samples=trial.samples, usage=trial.usage)
