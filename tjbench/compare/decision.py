@@ -1,0 +1,122 @@
+"""What the gate says: the one record that drives exit code, outputs, comment and text."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tjbench.compare.artifact import Flag
+from tjbench.compare.stats import Verdict
+from tjbench.errors import ExitCode
+
+
+class Status(StrEnum):
+    """The decision as one word, highest precedence first."""
+
+    REGRESSION = "regression"
+    INCOMPLETE = "incomplete"
+    INCONCLUSIVE = "inconclusive"
+    NO_BASELINE = "no_baseline"
+    PASS = "pass"
+    SKIPPED = "skipped"
+
+
+class RowStatus(StrEnum):
+    """A row held against its baseline."""
+
+    REGRESSION = "regression"
+    NO_REGRESSION = "no_regression"
+    INSUFFICIENT_EVIDENCE = "insufficient_evidence"
+    NOT_COMPARABLE = "not_comparable"
+    NOT_RE_MEASURED = "not_re_measured"
+    NO_BASELINE = "no_baseline"
+    INCOMPLETE = "incomplete"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class VsBaseline(_Record):
+    """The head's candidate against the baseline's, paired by task: ``b`` broke, ``c`` recovered of ``n``; ``p_value``
+    is one-sided. ``reason`` is a sentence."""
+
+    status: RowStatus
+    b: int | None = None
+    c: int | None = None
+    n: int = 0
+    p_value: float | None = None
+    adjusted_significant: bool = False
+    reason: str = ""
+    tokenjam_version: str | None = None
+    candidate_model: str | None = None
+    broke: tuple[str, ...] = ()
+    recovered: tuple[str, ...] = ()
+    unscored: int = 0
+    prompt_changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rechecked: tuple[str, ...] = ()
+
+
+class DecisionRow(_Record):
+    """One (suite, original, slot). Passes are counts of ``n_scored`` tasks; deltas in pp and %; costs in USD."""
+
+    suite: str
+    original_model: str
+    candidate_model: str | None
+    slot: str
+    recommended_by: str = ""
+    tokenjam_version: str | None = None
+    n_tasks: int = 0
+    n_scored: int = 0
+    n_unscored: int = 0
+    original_pass: float | None = None
+    candidate_pass: float | None = None
+    accuracy_delta_pp: float | None = None
+    delta_ci_pp: tuple[float, float] | None = None
+    p_value: float | None = None
+    original_cost_usd: float | None = None
+    candidate_cost_usd: float | None = None
+    cost_delta_pct: float | None = None
+    claimed_saving_pct: float | None = None
+    output_token_inflation: float | None = None
+    detectable_drop_pp: float | None = None
+    verdict: Verdict | None = None
+    verdict_reason: str = ""
+    broke: tuple[str, ...] = ()
+    causes: dict[str, int] = {}
+    flags: tuple[Flag, ...] = ()
+    vs_baseline: VsBaseline
+
+
+class Pooled(_Record):
+    """All comparable rows as one: tasks that broke, recovered, and the one-sided p."""
+
+    b: int = 0
+    c: int = 0
+    p: float = 1.0
+
+
+class BaselineLabel(_Record):
+    """What the run was compared with: a ref, its commit, and how it was found."""
+
+    ref: str | None = None
+    sha: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Decision(_Record):
+    """Status, exit code, the sentences that explain them, and every row."""
+
+    status: Status
+    exit_code: ExitCode
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    rows: tuple[DecisionRow, ...] = ()
+    pooled: Pooled = Pooled()
+    baseline: BaselineLabel = BaselineLabel()
+    tokenjam_version: str | None = None
+    mock: bool = False
+    cost_usd: float = Field(default=0.0, description="spent by this run")
