@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tjbench.compare.pair import Comparison, Pair, Rule, Trial, compare
 from tjbench.compare.stats import Verdict, wilson_interval
@@ -61,6 +61,15 @@ class TaskRecord(_Record):
     original: Trial
     candidate: Trial
 
+    @model_validator(mode="after")
+    def _counts_add_up(self) -> Self:
+        for trial in (self.original, self.candidate):
+            if not 0 <= trial.passes <= trial.samples - trial.unscored <= trial.samples:
+                raise ValueError(f"{trial.passes} passes and {trial.unscored} unscored of {trial.samples} samples")
+        if self.original.samples != self.candidate.samples:
+            raise ValueError("the two models have different numbers of samples")
+        return self
+
 
 class StatsRecord(_Record):
     """Statistics in percentage points; intervals are 95 %."""
@@ -75,7 +84,7 @@ class StatsRecord(_Record):
     mcnemar_p_value: float
     mid_p: float | None
     lower_bound_pp: float
-    detectable_drop_pp: float
+    detectable_drop_pp: float | None
     pass_at_k: dict[str, float] | None = None
 
 
@@ -150,9 +159,9 @@ class RowKey:
 RECOMMENDED = "recommended"
 
 
-def derive(records: Sequence[TaskRecord], rates: Mapping[str, Rates], original: str, candidate: str, rule: Rule) -> (
-    dict[str, object]
-):
+def derive(
+    records: Sequence[TaskRecord], rates: Mapping[str, Rates], original: str, candidate: str, rule: Rule
+) -> dict[str, object]:
     """Every number of an artifact that follows from its tasks, its rates and the verdict rule."""
     comparison = compare([Pair(task_id=r.task_id, before=r.original, after=r.candidate) for r in records], rule)
     change = comparison.change
@@ -192,7 +201,7 @@ def _stats(comparison: Comparison) -> StatsRecord:
         mcnemar_p_value=change.p_two_sided,
         mid_p=change.mid_p,
         lower_bound_pp=round(100 * change.lower_bound, 4),
-        detectable_drop_pp=round(100 * change.detectable_drop, 4),
+        detectable_drop_pp=None if change.detectable_drop is None else round(100 * change.detectable_drop, 4),
         pass_at_k=None,
     )
 

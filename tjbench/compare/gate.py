@@ -37,7 +37,7 @@ class RowPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePolicy:
-    """When to fail. ``required_keys`` are rows that must have a result even where nothing was measured."""
+    """When to fail, by which rule, and what single rows ask for differently."""
 
     fail_on: tuple[Policy, ...] = DEFAULT_FAIL_ON
     rule: Rule = field(default_factory=Rule)
@@ -183,15 +183,19 @@ def _broke(pair: Pair) -> bool:
 
 def _versus(row: Row, policy: GatePolicy, tests: _Tests) -> VsBaseline:
     base = row.baseline
-    known = {
-        "tokenjam_version": base.tokenjam_version if base else None,
-        "candidate_model": base.candidate_model if base else None,
-    }
+    version, candidate = (base.tokenjam_version, base.candidate_model) if base else (None, None)
     if row.head is not None and row.head.incomplete:
-        return VsBaseline(status=RowStatus.INCOMPLETE, reason=row.head.verdict_reason, **known)
+        return VsBaseline(
+            status=RowStatus.INCOMPLETE,
+            reason=row.head.verdict_reason,
+            tokenjam_version=version,
+            candidate_model=candidate,
+        )
     change = row.change
     if change is None:
-        return VsBaseline(status=RowStatus(row.standing.value), reason=row.why, **known)
+        return VsBaseline(
+            status=RowStatus(row.standing.value), reason=row.why, tokenjam_version=version, candidate_model=candidate
+        )
     status, reason = _tested(row, policy, tests)
     overlap = row.overlap
     return VsBaseline(
@@ -209,7 +213,8 @@ def _versus(row: Row, policy: GatePolicy, tests: _Tests) -> VsBaseline:
         added=overlap.added,
         removed=overlap.removed,
         rechecked=overlap.rechecked,
-        **known,
+        tokenjam_version=version,
+        candidate_model=candidate,
     )
 
 

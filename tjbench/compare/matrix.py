@@ -13,6 +13,8 @@ from tjbench.compare.artifact import Artifact, RowKey, TaskRecord
 from tjbench.compare.pair import Change, Pair, Rule, measure_change
 
 COVERAGE_FLOOR = 0.8
+REUSED_ARTIFACT = "artifact:"
+"""How ``reused_from`` begins where an outcome was taken from a stored artifact and not measured anew."""
 
 
 class Standing(StrEnum):
@@ -86,9 +88,9 @@ def version_order(text: str) -> tuple[int, Version | str]:
         return (0, text)
 
 
-def newest_per_key(artifacts: Iterable[Artifact], not_above: str | None = None) -> (
-    tuple[dict[RowKey, Artifact], tuple[Artifact, ...]]
-):
+def newest_per_key(
+    artifacts: Iterable[Artifact], not_above: str | None = None
+) -> tuple[dict[RowKey, Artifact], tuple[Artifact, ...]]:
     """Per key the newest complete artifact whose tokenjam version is not above ``not_above``; and all others.
 
     A key without any complete artifact keeps its newest incomplete one, which the gate then treats as incomplete.
@@ -98,7 +100,9 @@ def newest_per_key(artifacts: Iterable[Artifact], not_above: str | None = None) 
         groups[artifact.key].append(artifact)
     chosen: dict[RowKey, Artifact] = {}
     for key, group in groups.items():
-        allowed = [a for a in group if not_above is None or version_order(a.tokenjam_version) <= version_order(not_above)]
+        allowed = [
+            a for a in group if not_above is None or version_order(a.tokenjam_version) <= version_order(not_above)
+        ]
         ranked = sorted(allowed, key=lambda a: (not a.incomplete, version_order(a.tokenjam_version), a.created_at))
         if ranked:
             chosen[key] = ranked[-1]
@@ -107,9 +111,9 @@ def newest_per_key(artifacts: Iterable[Artifact], not_above: str | None = None) 
     return chosen, rest
 
 
-def build_matrix(head: Iterable[Artifact], baseline: Iterable[Artifact], rule: Rule, version: str | None = None) -> (
-    Matrix
-):
+def build_matrix(
+    head: Iterable[Artifact], baseline: Iterable[Artifact], rule: Rule, version: str | None = None
+) -> Matrix:
     """Head against baseline. ``version`` is the selected tokenjam version: newer baselines are not looked at."""
     heads, superseded_heads = newest_per_key(head)
     bases, superseded_bases = newest_per_key(baseline, version)
@@ -147,7 +151,7 @@ def build_row(key: RowKey, head: Artifact | None, baseline: Artifact | None, rul
     overlap = find_overlap(head, baseline)
     if not overlap.candidate:
         return _untested(key, head, baseline, Standing.NOT_COMPARABLE, "no task has the same id and the same check")
-    if all(pair.after.reused_from for pair in overlap.candidate):
+    if all((pair.after.reused_from or "").startswith(REUSED_ARTIFACT) for pair in overlap.candidate):
         return _untested(key, head, baseline, Standing.NOT_RE_MEASURED, "every outcome is reused from the baseline")
     return Row(
         key=key,
@@ -161,9 +165,7 @@ def build_row(key: RowKey, head: Artifact | None, baseline: Artifact | None, rul
     )
 
 
-def _untested(
-    key: RowKey, head: Artifact | None, baseline: Artifact | None, standing: Standing, why: str
-) -> Row:
+def _untested(key: RowKey, head: Artifact | None, baseline: Artifact | None, standing: Standing, why: str) -> Row:
     return Row(
         key=key,
         head=head,

@@ -9,6 +9,9 @@ from tjbench.compare import stats
 from tjbench.compare.stats import Verdict
 from tjbench.pricing import Usage
 
+UNKNOWN = (-1.0, 1.0)
+"""The interval of a change that no task speaks for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
@@ -80,7 +83,7 @@ class Change:
     interval_wald: tuple[float, float]
     interval_score: tuple[float, float]
     lower_bound: float
-    detectable_drop: float
+    detectable_drop: float | None
     verdict: Verdict
     broke: tuple[str, ...]
     recovered: tuple[str, ...]
@@ -116,53 +119,61 @@ def measure_change(pairs: Sequence[Pair], rule: Rule) -> Change:
     n = len(scored)
     changes = [pair.change for pair in scored]
     b, c = sum(d < 0 for d in changes), sum(d > 0 for d in changes)
-    common = {
-        "n": n,
-        "samples": samples,
-        "before_pass": sum(pair.before.passes for pair in scored) / samples,
-        "after_pass": sum(pair.after.passes for pair in scored) / samples,
-        "b": b,
-        "c": c,
-        "detectable_drop": stats.detectable_drop(n) if n else 1.0,
-        "broke": tuple(pair.task_id for pair in scored if pair.change < 0),
-        "recovered": tuple(pair.task_id for pair in scored if pair.change > 0),
-    }
-    if samples == 1:
-        return Change(
-            **common,  # type: ignore[arg-type]
-            p_two_sided=stats.mcnemar_exact(b, c),
-            p_one_sided=stats.mcnemar_one_sided(b, c),
-            mid_p=stats.mcnemar_mid_p(b, c),
-            interval_wald=stats.delta_wald(b, c, n) if n else (-1.0, 1.0),
-            interval_score=stats.delta_score(b, c, n) if n else (-1.0, 1.0),
-            lower_bound=stats.delta_lower_bound(b, c, n) if n else -1.0,
-            verdict=stats.verdict(b, c, n, margin=rule.margin, alpha=rule.alpha),
-        )
-    return Change(**common, **_several_samples(changes, samples, rule))  # type: ignore[arg-type]
+    test = _one_sample(b, c, n, rule) if samples == 1 else _several_samples(changes, samples, rule)
+    return Change(
+        n=n,
+        samples=samples,
+        before_pass=sum(pair.before.passes for pair in scored) / samples,
+        after_pass=sum(pair.after.passes for pair in scored) / samples,
+        b=b,
+        c=c,
+        p_two_sided=test.p_two_sided,
+        p_one_sided=test.p_one_sided,
+        mid_p=test.mid_p,
+        interval_wald=test.interval_wald,
+        interval_score=test.interval_score,
+        lower_bound=test.lower_bound,
+        detectable_drop=stats.detectable_drop(n),
+        verdict=test.verdict,
+        broke=tuple(pair.task_id for pair in scored if pair.change < 0),
+        recovered=tuple(pair.task_id for pair in scored if pair.change > 0),
+    )
 
 
-def _several_samples(changes: Sequence[int], samples: int, rule: Rule) -> dict[str, object]:
-    n, rates = len(changes), [d / samples for d in changes]
-    two_sided = stats.sign_flip_two_sided(changes)
-    interval = stats.delta_interval_k(rates)
-    lower = stats.lower_bound_k(rates)
-    if n < stats.MIN_TASKS:
-        verdict = Verdict.INSUFFICIENT_EVIDENCE
-    elif sum(changes) < 0 and two_sided < rule.alpha:
-        verdict = Verdict.SIGNIFICANT_REGRESSION
-    elif n >= stats.floor_tasks(rule.margin) and lower > -rule.margin:
-        verdict = Verdict.NO_SIGNIFICANT_REGRESSION
-    else:
-        verdict = Verdict.INSUFFICIENT_EVIDENCE
-    return {
-        "p_two_sided": two_sided,
-        "p_one_sided": stats.sign_flip_one_sided(changes),
-        "mid_p": None,
-        "interval_wald": interval,
-        "interval_score": interval,
-        "lower_bound": lower,
-        "verdict": verdict,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Test:
+    p_two_sided: float
+    p_one_sided: float
+    mid_p: float | None
+    interval_wald: tuple[float, float]
+    interval_score: tuple[float, float]
+    lower_bound: float
+    verdict: Verdict
+
+
+def _one_sample(b: int, c: int, n: int, rule: Rule) -> _Test:
+    return _Test(
+        p_two_sided=stats.mcnemar_exact(b, c),
+        p_one_sided=stats.mcnemar_one_sided(b, c),
+        mid_p=stats.mcnemar_mid_p(b, c),
+        interval_wald=stats.delta_wald(b, c, n) if n else UNKNOWN,
+        interval_score=stats.delta_score(b, c, n) if n else UNKNOWN,
+        lower_bound=stats.delta_lower_bound(b, c, n) if n else UNKNOWN[0],
+        verdict=stats.verdict(b, c, n, margin=rule.margin, alpha=rule.alpha),
+    )
+
+
+def _several_samples(changes: Sequence[int], samples: int, rule: Rule) -> _Test:
+    interval = stats.delta_interval_k(changes, samples=samples)
+    return _Test(
+        p_two_sided=stats.sign_flip_two_sided(changes),
+        p_one_sided=stats.sign_flip_one_sided(changes),
+        mid_p=None,
+        interval_wald=interval,
+        interval_score=interval,
+        lower_bound=stats.lower_bound_k(changes, samples=samples),
+        verdict=stats.verdict_k(changes, samples, margin=rule.margin, alpha=rule.alpha),
+    )
 
 
 def compare(pairs: Sequence[Pair], rule: Rule) -> Comparison:
