@@ -1,0 +1,288 @@
+"""The composition root: ask the models, score what they say, price it, compare, and state it as artifacts."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from tjbench import __version__
+from tjbench.compare.artifact import Artifact, Flag, SamplingRecord, SuiteRecord, TaskRecord, derive
+from tjbench.compare.pair import Rule, Trial
+from tjbench.config import ModelSpec
+from tjbench.models.model import Model, Sampling
+from tjbench.pricing import Usage, cost_usd
+from tjbench.runner.attempt import Attempt
+from tjbench.runner.pool import Budget, Job, run_attempts
+from tjbench.sandbox import Box, open_box
+from tjbench.scoring.score import Cause, Score
+from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
+from tjbench.suites.task import Suite, Task
+from tjbench.tokenjam import Snapshot, claimed_saving_pct
+
+DETAIL_CHARS = 200
+SUSPECT_CAUSES = frozenset({Cause.NAME_ERROR, Cause.NO_CODE, Cause.SYNTAX_ERROR})
+SUSPECT_FLOOR = 5
+NO_SANDBOX = "not_used"
+
+JobKey = tuple[ModelSpec, str, str, int, Sampling]
+Scored = tuple[Attempt, Score]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPlan:
+    """One row to measure: ``samples`` attempts a task on both models, judged by ``rule``."""
+
+    suite: Suite
+    original: ModelSpec
+    candidate: ModelSpec
+    slot: str
+    recommended_by: str
+    sampling: Sampling
+    samples: int
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a run goes about it. ``max_cost_usd`` is a hard cap on what this run spends; ``None`` is no cap."""
+
+    concurrency: int = 16
+    max_cost_usd: float | None = None
+    mock: bool = False
+    seed: int | None = None
+    commit: str | None = None
+    allow_unsandboxed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One attempt with its score, for the transcript."""
+
+    model: ModelSpec
+    attempt: Attempt
+    score: Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One row's artifact, its answers, and why it is not complete where it is not."""
+
+    artifact: Artifact
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchResult:
+    """What a run brought and spent; ``problems`` are sentences about calls that brought no answer."""
+
+    measured: tuple[Measured, ...]
+    spent_usd: float
+    problems: tuple[str, ...]
+
+
+ModelOpener = Callable[[ModelSpec, Suite], Model]
+Watcher = Callable[[ModelSpec, Attempt, Score], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Measures rows. ``open_model`` gives a model for a suite; ``watch`` hears of every scored attempt."""
+
+    snapshot: Snapshot
+    open_model: ModelOpener
+    settings: Settings
+    watch: Watcher = field(default=lambda _spec, _attempt, _score: None)
+    warn: Callable[[str], None] = field(default=lambda _text: None)
+
+    def run(self, plans: Sequence[RowPlan]) -> BenchResult:
+        """Ask every needed (model, task, sample) once, however many rows share it, and build the artifacts."""
+        jobs = self._jobs(plans)
+        with ExitStack() as stack:
+            box = self._box(plans, stack)
+            for model in {id(job.model): job.model for job in jobs.values()}.values():
+                stack.callback(getattr(model, "close", lambda: None))
+            scored = self._scored(plans, jobs, box)
+        finished = datetime.now(UTC).replace(microsecond=0)
+        level = str(box.level) if box else NO_SANDBOX
+        measured = tuple(self._measured(plan, scored, finished, level) for plan in plans)
+        return BenchResult(measured=measured, spent_usd=self._spent(scored), problems=_problems(scored))
+
+    def _jobs(self, plans: Sequence[RowPlan]) -> dict[JobKey, Job]:
+        models: dict[tuple[ModelSpec, str], Model] = {}
+        jobs: dict[JobKey, Job] = {}
+        for plan in plans:
+            for spec in (plan.original, plan.candidate):
+                shared = (spec, plan.suite.name if self.settings.mock else "")
+                if shared not in models:
+                    models[shared] = self.open_model(spec, plan.suite)
+                for task in plan.suite.tasks:
+                    for sample in range(plan.samples):
+                        key = (spec, plan.suite.name, task.id, sample, plan.sampling)
+                        jobs[key] = Job(task=task, model=models[shared], sampling=plan.sampling, sample=sample)
+        return jobs
+
+    def _box(self, plans: Sequence[RowPlan], stack: ExitStack) -> Box | None:
+        coded = [plan.suite for plan in plans if plan.suite.executes_code]
+        if not coded:
+            return None
+        trusted = self.settings.mock and all(suite.packaged for suite in coded)
+        return stack.enter_context(
+            open_box(workers=_cores(), trusted=trusted, allow_unsandboxed=self.settings.allow_unsandboxed)
+        )
+
+    def _scored(self, plans: Sequence[RowPlan], jobs: Mapping[JobKey, Job], box: Box | None) -> dict[JobKey, Scored]:
+        """Calls and scoring overlap: an answer is scored as it arrives, on as many threads as there are cores."""
+        names = {id(job): key for key, job in jobs.items()}
+
+        def settle(job: Job, attempt: Attempt) -> tuple[JobKey, Scored]:
+            score = score_attempt(job.task, attempt, box)
+            self.watch(job.model.spec, attempt, score)
+            return names[id(job)], (attempt, score)
+
+        with ThreadPoolExecutor(_cores(), thread_name_prefix="score") as scorers:
+            waiting = [scorers.submit(settle, job, attempt) for job, attempt in self._attempts(jobs)]
+            return dict(future.result() for future in waiting)
+
+    def _attempts(self, jobs: Mapping[JobKey, Job]) -> Iterator[tuple[Job, Attempt]]:
+        cap = self.settings.max_cost_usd
+        budget = None if cap is None or self.settings.mock else Budget(cap_usd=cap, price=self._price, warn=self.warn)
+        return run_attempts(list(jobs.values()), concurrency=self.settings.concurrency, budget=budget)
+
+    def _price(self, spec: ModelSpec, usage: Usage) -> float:
+        return cost_usd(usage, self.snapshot.rates[spec])
+
+    def _spent(self, scored: Mapping[JobKey, Scored]) -> float:
+        if self.settings.mock:
+            return 0.0
+        return sum(
+            self._price(key[0], attempt.usage)
+            for key, (attempt, _) in scored.items()
+            if attempt.usage and not attempt.reused_from
+        )
+
+    def _measured(self, plan: RowPlan, scored: Mapping[JobKey, Scored], at: datetime, level: str) -> Measured:
+        def of(spec: ModelSpec, task: Task) -> list[Scored]:
+            keys = ((spec, plan.suite.name, task.id, sample, plan.sampling) for sample in range(plan.samples))
+            return [scored[key] for key in keys]
+
+        answers = [
+            Answer(model=spec, attempt=attempt, score=score)
+            for spec in dict.fromkeys((plan.original, plan.candidate))
+            for task in plan.suite.tasks
+            for attempt, score in of(spec, task)
+        ]
+        records = [
+            TaskRecord(
+                task_id=task.id,
+                check_hash=task.check_hash,
+                prompt_hash=task.prompt_hash,
+                original=build_trial(of(plan.original, task)),
+                candidate=build_trial(of(plan.candidate, task)),
+            )
+            for task in plan.suite.tasks
+        ]
+        return Measured(artifact=self._artifact(plan, records, at, level), answers=tuple(answers))
+
+    def _artifact(self, plan: RowPlan, records: Sequence[TaskRecord], at: datetime, level: str) -> Artifact:
+        original, candidate = str(plan.original), str(plan.candidate)
+        rates = {str(spec): self.snapshot.rates[spec] for spec in (plan.original, plan.candidate)}
+        guessed = any(rate.source == "default" for rate in rates.values())
+        claimed = None if guessed else claimed_saving_pct(rates[original], rates[candidate])
+        flags = {
+            Flag.MOCK: self.settings.mock,
+            Flag.DEFAULT_RATES: guessed,
+            Flag.OVERRIDES: any(rate.source == "override" for rate in rates.values()),
+            Flag.SUSPECT_SCORER: _suspect(records),
+            Flag.REUSED: any(trial.reused_from for r in records for trial in (r.original, r.candidate)),
+        }
+        return Artifact.model_validate(
+            {
+                "schema": "tjbench/1",
+                "bench_version": __version__,
+                "tokenjam_version": self.snapshot.version,
+                "created_at": at,
+                "suite": SuiteRecord(
+                    name=plan.suite.name,
+                    prompts_revision=plan.suite.prompts_revision,
+                    checks_revision=plan.suite.checks_revision,
+                    n_available=plan.suite.n_available,
+                ),
+                "original_model": original,
+                "candidate_model": candidate,
+                "slot": plan.slot,
+                "recommended_by": plan.recommended_by,
+                "sampling": SamplingRecord(
+                    samples=plan.samples,
+                    temperature=plan.sampling.temperature,
+                    max_tokens=plan.sampling.max_tokens,
+                ),
+                "seed": self.settings.seed,
+                "scorer_version": SCORER_VERSION,
+                "sandbox_level": level if plan.suite.executes_code else NO_SANDBOX,
+                "judge": None,
+                "mock": self.settings.mock,
+                "priced_with_defaults": guessed,
+                "flags": tuple(flag for flag, is_set in flags.items() if is_set),
+                "rates": rates,
+                "claimed_saving_pct": None if claimed is None else round(claimed, 4),
+                "commit": self.settings.commit,
+                "tasks": tuple(records),
+                **derive(records, rates, original, candidate, plan.rule),
+            }
+        )
+
+
+def build_trial(scored: Sequence[Scored]) -> Trial:
+    """One task on one model from its k scored attempts, in the order of their samples."""
+    troubled = next(((a, s) for a, s in scored if s.passed is not True), None)
+    latencies = [attempt.latency_s for attempt, _ in scored if attempt.latency_s is not None]
+    return Trial(
+        passes=sum(score.passed is True for _, score in scored),
+        samples=len(scored),
+        unscored=sum(score.passed is None for _, score in scored),
+        usage=sum((attempt.usage for attempt, _ in scored if attempt.usage), Usage()),
+        latency_s=round(sum(latencies) / len(latencies), 3) if latencies else None,
+        cause=str(troubled[1].cause) if troubled else None,
+        detail=_printable(troubled[1].detail) if troubled else "",
+        reused_from=next((attempt.reused_from for attempt, _ in scored if attempt.reused_from), None),
+    )
+
+
+def _printable(text: str) -> str:
+    """One short line without control characters or lone surrogates, which neither JSON nor a terminal should get."""
+    line = " ".join(text.split())
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)[:DETAIL_CHARS]
+
+
+def _suspect(records: Sequence[TaskRecord]) -> bool:
+    """Whether one cause that looks like the harness's explains more than half of a model's failures."""
+    for side in ("original", "candidate"):
+        trials: list[Trial] = [getattr(record, side) for record in records]
+        causes = Counter(trial.cause for trial in trials if trial.cause and trial.scored)
+        failures = sum(causes.values())
+        worst = max((causes[cause] for cause in SUSPECT_CAUSES), default=0)
+        if failures >= SUSPECT_FLOOR and 2 * worst > failures:
+            return True
+    return False
+
+
+def _problems(scored: Mapping[JobKey, Scored]) -> tuple[str, ...]:
+    """What went wrong with calls, most frequent first: one sentence a model and kind of trouble."""
+    groups: dict[tuple[ModelSpec, str], list[str]] = defaultdict(list)
+    for key, (attempt, _) in scored.items():
+        if attempt.trouble:
+            groups[key[0], attempt.trouble].append(attempt.error)
+    ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
+    return tuple(
+        f"{spec}: {len(errors)} {'call' if len(errors) == 1 else 'calls'} failed ({trouble}): {_printable(errors[0])}"
+        for (spec, trouble), errors in ranked
+    )
+
+
+def _cores() -> int:
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

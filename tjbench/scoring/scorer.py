@@ -1,0 +1,67 @@
+"""From an attempt to its score: the one place that chooses the check's interpreter."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from tjbench.models.model import Finish, Trouble
+from tjbench.runner.attempt import Attempt
+from tjbench.sandbox import Box
+from tjbench.scoring.code import score_code
+from tjbench.scoring.match import score_number, score_text
+from tjbench.scoring.score import Cause, Score, failed
+from tjbench.suites.task import Check, NumberCheck, Task, TextCheck, UnitTests
+
+SCORER_VERSION = "1"
+"""Changes whenever the same answer could be scored differently; outcomes of different versions are not compared."""
+
+
+def score_attempt(task: Task, attempt: Attempt, box: Box | None) -> Score:
+    """Judge an attempt. ``box`` is needed for unit tests only."""
+    if attempt.trouble is not None:
+        return failed(_cause_of(attempt.trouble), attempt.error)
+    text = attempt.text or ""
+    if attempt.finish is Finish.FILTERED:
+        return failed(Cause.FILTERED, "the provider's filter stopped the answer")
+    cut = attempt.finish is Finish.LENGTH
+    if not text.strip():
+        return failed(Cause.TRUNCATED if cut else Cause.NO_ANSWER, "the answer is empty")
+    score = _judge(text, task.check, box)
+    if cut and score.passed is False and not _answered(text, task.check):
+        return failed(Cause.TRUNCATED, "the answer was cut off at max_tokens before it was complete")
+    return score
+
+
+def _judge(text: str, check: Check, box: Box | None) -> Score:
+    match check:
+        case NumberCheck():
+            return score_number(text, check)
+        case TextCheck():
+            return score_text(text, check)
+        case UnitTests():
+            if box is None:
+                raise ValueError("unit tests need a box to run in")
+            return score_code(text, check, box)
+        case _:
+            assert_never(check)
+
+
+def _answered(text: str, check: Check) -> bool:
+    """Whether a complete answer precedes the cut, so that a wrong one is wrong and not truncated."""
+    match check:
+        case NumberCheck():
+            return re.search(r"####\s*\S+\s|\\boxed\{[^{}]*\}", text) is not None
+        case TextCheck():
+            return False
+        case UnitTests(entry_point=name):
+            closed = re.findall(r"^(```|~~~)[^\n]*\n(.*?)^\1\s*$", text, re.DOTALL | re.MULTILINE)
+            return any(re.search(rf"\bdef\s+{re.escape(name)}\b", block) for _, block in closed)
+        case _:
+            assert_never(check)
+
+
+def _cause_of(trouble: Trouble) -> Cause:
+    if trouble is Trouble.FILTERED:
+        return Cause.FILTERED
+    return Cause.BUDGET if trouble is Trouble.BUDGET else Cause.PROVIDER_ERROR
