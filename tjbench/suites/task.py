@@ -19,20 +19,25 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberCheck:
-    """The answer's final number equals ``expected`` (a decimal literal)."""
+    """The answer's final number equals ``expected`` (a decimal literal or a fraction such as ``1/3``).
+
+    ``percent`` says what ``60%`` is worth in an answer: 60 as written, 0.6 as a fraction.
+    """
 
     expected: str
+    percent: Literal["as_written", "as_fraction"] = "as_written"
     kind: Literal["number"] = "number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:
     """The answer equals, contains, matches or chooses ``expected``; ``exact`` and ``contains`` fold case unless
-    ``case_sensitive``."""
+    ``case_sensitive``; ``labels`` are what a choice is made from."""
 
     kind: Literal["exact", "contains", "regex", "choice"]
     expected: str
     case_sensitive: bool = False
+    labels: tuple[str, ...] = ("A", "B", "C", "D")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
