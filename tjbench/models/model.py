@@ -42,11 +42,12 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A complete answer with what it used. ``sent`` holds the parameters that really went out; ``reused_from`` names
-    where an answer that was not asked for again came from."""
+    """An answer with what it used. ``usage`` is ``None`` when the provider did not say; ``latency_s`` is the answering
+    call's own, without retries; ``sent`` holds the parameters that really went out; ``reused_from`` names where an
+    answer that was not asked for again came from."""
 
     text: str
-    usage: Usage
+    usage: Usage | None
     finish: Finish
     latency_s: float | None
     request_id: str | None = None
@@ -66,6 +67,7 @@ class Trouble(StrEnum):
     TIMEOUT = "timeout"
     FILTERED = "filtered"
     MALFORMED = "malformed"
+    BUDGET = "budget"
 
     @property
     def permanent(self) -> bool:
@@ -81,9 +83,12 @@ class ModelError(Exception):
 
 
 class Model(Protocol):
-    """Anything that answers. ``answer`` may be called from many threads at once and raises only ``ModelError``."""
+    """Anything that answers. ``answer`` may be called from many threads at once and raises ``ModelError``, or a
+    ``TjbError`` when the run cannot go on. ``close`` frees connections and may be called twice."""
 
     @property
     def spec(self) -> ModelSpec: ...
 
     def answer(self, request: Request) -> Response: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,194 @@
+"""Who answers where: the known providers, their base URLs and keys, and the door that opens a model."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from tjbench.config import ModelSpec
+from tjbench.errors import UsageError
+from tjbench.models.cached import CachedModel, Journal
+from tjbench.models.model import Model
+
+Gateways = Mapping[str, tuple[str, str | None]]
+"""``[providers.NAME]`` of the configuration: name to (base URL, name of the variable that holds the key)."""
+
+Shape = Literal["openai", "anthropic"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    base_url: str
+    prefix: str
+    shape: Shape = "openai"
+    keyless: bool = False
+
+
+# A row reads <prefix>_BASE_URL and <prefix>_API_KEY.
+_KNOWN = {
+    "anthropic": _Row("https://api.anthropic.com", "ANTHROPIC", shape="anthropic"),
+    "deepseek": _Row("https://api.deepseek.com", "DEEPSEEK"),
+    "google": _Row("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI"),
+    "groq": _Row("https://api.groq.com/openai/v1", "GROQ"),
+    "mistral": _Row("https://api.mistral.ai/v1", "MISTRAL"),
+    "ollama": _Row("http://127.0.0.1:11434/v1", "OLLAMA", keyless=True),
+    "openai": _Row("https://api.openai.com/v1", "OPENAI"),
+    "openrouter": _Row("https://openrouter.ai/api/v1", "OPENROUTER"),
+    "xai": _Row("https://api.x.ai/v1", "XAI"),
+}
+_CLOUDS = {"azure": "Azure OpenAI", "bedrock": "Amazon Bedrock", "vertex_ai": "Google Vertex AI"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a provider's models answer. ``key_env`` names the variable with the key; ``None``: none is needed."""
+
+    provider: str
+    base_url: str
+    key_env: str | None
+    shape: Shape
+
+
+def endpoint(spec: ModelSpec, gateways: Gateways | None = None, environ: Mapping[str, str] | None = None) -> Endpoint:
+    """The endpoint for ``spec``: the user's own ``[providers.NAME]`` first, then the table with its base-URL variable.
+
+    Raises ``UsageError`` for a provider that is not known, or one that is reached over a gateway only.
+    """
+    environ = os.environ if environ is None else environ
+    row = _KNOWN.get(spec.provider)
+    own = (gateways or {}).get(spec.provider)
+    key_env: str | None
+    if own is not None:
+        base_url, key_env = own
+    elif row is not None:
+        base_url = environ.get(f"{row.prefix}_BASE_URL") or row.base_url
+        key_env = None if row.keyless else f"{row.prefix}_API_KEY"
+    else:
+        raise _unreachable(spec, gateways or {})
+    base_url = base_url.strip().rstrip("/")
+    if spec.provider == "ollama" and not base_url.endswith("/v1"):
+        base_url += "/v1"  # Ollama's own variables name the server's root.
+    return Endpoint(
+        provider=spec.provider,
+        base_url=_checked(base_url, spec.provider),
+        key_env=None if is_loopback(base_url) else key_env,
+        shape=row.shape if row else "openai",
+    )
+
+
+def needed_key(
+    spec: ModelSpec, gateways: Gateways | None = None, environ: Mapping[str, str] | None = None
+) -> str | None:
+    """The name of the variable that must hold a key for ``spec``, set or not; ``None`` when none is needed."""
+    return endpoint(spec, gateways, environ).key_env
+
+
+def missing_key(
+    spec: ModelSpec, gateways: Gateways | None = None, environ: Mapping[str, str] | None = None
+) -> str | None:
+    """The name of the needed variable when it is unset or blank."""
+    environ = os.environ if environ is None else environ
+    name = needed_key(spec, gateways, environ)
+    return name if name and not environ.get(name, "").strip() else None
+
+
+def open_model(
+    spec: ModelSpec,
+    gateways: Gateways | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    journal: Journal | None = None,
+) -> Model:
+    """A model that answers over the network, kept in ``journal`` when one is given. Close it after use.
+
+    Loads the provider's SDK, which takes seconds: call it beside other work. Raises ``UsageError`` for an unknown
+    provider, a missing key or a missing SDK.
+    """
+    environ = os.environ if environ is None else environ
+    where = endpoint(spec, gateways, environ)
+    key = _key(spec, where, gateways, environ)
+    secrets = [value for name, value in environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
+    model: Model
+    try:
+        if where.shape == "anthropic":
+            from tjbench.models.anthropic import AnthropicModel
+
+            model = AnthropicModel(spec, base_url=where.base_url, key=key, secrets=secrets)
+        else:
+            from tjbench.models.openai import OpenAIModel
+
+            model = OpenAIModel(spec, model_id=_api_id(spec), base_url=where.base_url, key=key, secrets=secrets)
+    except ModuleNotFoundError as error:
+        if error.name not in {"anthropic", "openai"}:
+            raise
+        raise UsageError(
+            f"the {error.name} package is not installed",
+            why=f"{spec} is asked over it",
+            fix='run: pip install "tokenjam-bench[providers]"',
+        ) from None
+    return model if journal is None else CachedModel(model, journal, endpoint=where.base_url)
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether the URL's host is this machine by name or address; nothing is resolved."""
+    host = urlsplit(base_url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _key(spec: ModelSpec, where: Endpoint, gateways: Gateways | None, environ: Mapping[str, str]) -> str:
+    if missing := missing_key(spec, gateways, environ):
+        raise UsageError(
+            f"{missing} is not set",
+            why=f"{spec} is asked at {urlsplit(where.base_url).hostname} and needs a key",
+            fix=f"export {missing}, or run with --mock",
+        )
+    row = _KNOWN.get(spec.provider)
+    own = (gateways or {}).get(spec.provider)
+    # A key that is there goes along to a loopback address too: a local gateway may want it.
+    name = own[1] if own else f"{row.prefix}_API_KEY" if row else None
+    key = environ.get(name or "", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            f"{name} holds characters that no key has", why="a header cannot carry them", fix=f"set {name} again"
+        )
+    return key or "none-needed"
+
+
+def _api_id(spec: ModelSpec) -> str:
+    """TokenJam writes ``gemini-2-5-flash`` for what Google's API calls ``gemini-2.5-flash``."""
+    if spec.provider == "google":
+        return re.sub(r"^gemini-(\d+)-(\d)(?=-|$)", r"gemini-\1.\2", spec.model)
+    return spec.model
+
+
+def _checked(base_url: str, provider: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme in {"http", "https"} and parts.hostname:
+        return base_url
+    raise UsageError(
+        f"the base URL of {provider} is not a URL",
+        why="it must start with http:// or https:// and name a host",
+        fix="correct [providers] in tjbench.toml or the provider's _BASE_URL variable",
+    )
+
+
+def _unreachable(spec: ModelSpec, gateways: Gateways) -> UsageError:
+    way = f"name an OpenAI-compatible gateway under [providers.{spec.provider}] in tjbench.toml (base_url, api_key_env)"
+    if spec.provider in _CLOUDS:
+        return UsageError(
+            f"{spec} cannot be asked directly",
+            why=f"{_CLOUDS[spec.provider]} signs its requests with cloud credentials, which are never read here",
+            fix=f"use openrouter:MODEL, or {way}",
+        )
+    known = ", ".join(sorted({*_KNOWN, *gateways}))
+    return UsageError(f"{spec.provider!r} is not a known provider", why=f"known are {known}", fix=f"or {way}")

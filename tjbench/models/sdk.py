@@ -1,0 +1,82 @@
+"""What the models behind a provider's SDK have in common: adapt to refused parameters, name failures, keep keys out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+from pydantic import ValidationError
+
+from tjbench.config import ModelSpec
+from tjbench.models.failures import Redactor, trouble_of, words_of
+from tjbench.models.model import ModelError, Request, Response, Trouble
+from tjbench.models.parameters import Accepted, Parameters
+
+
+class SdkModel(ABC):
+    """One model behind one base URL. ``sdk`` is the provider's module, whose exceptions and raw responses the OpenAI
+    and Anthropic packages name alike; ``client`` is its client, which retries and honours ``Retry-After``."""
+
+    def __init__(
+        self, spec: ModelSpec, sdk: ModuleType, client: Any, accepted: Accepted, secrets: Iterable[str]
+    ) -> None:
+        self._spec = spec
+        self._sdk: Any = sdk
+        self._client = client
+        self._accepted = accepted
+        self._redact = Redactor(secrets)
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._spec
+
+    def close(self) -> None:
+        self._client.close()
+
+    def answer(self, request: Request) -> Response:
+        while True:
+            sent = self._accepted.of(request.sampling)
+            # Raised outside the handler, so that no traceback shows the SDK's own exception with its headers.
+            outcome = self._ask(request, sent)
+            if isinstance(outcome, Response):
+                return outcome
+            if not (outcome.trouble is Trouble.BAD_REQUEST and self._accepted.learn(sent, str(outcome))):
+                raise outcome
+
+    @abstractmethod
+    def _send(self, request: Request, sent: Parameters) -> Any:
+        """The SDK's raw response to ``request`` with the parameters ``sent``."""
+
+    @abstractmethod
+    def _read(self, body: str) -> Response | ModelError:
+        """The answer in a response body; raises ``ValidationError`` for one of another shape."""
+
+    def _ask(self, request: Request, sent: Parameters) -> Response | ModelError:
+        try:
+            raw = self._send(request, sent)
+        except self._sdk.APIStatusError as error:
+            words = words_of(error.response.text)
+            return self._failure(trouble_of(error.status_code, words), f"HTTP {error.status_code}: {words}")
+        except self._sdk.APITimeoutError:
+            return self._failure(Trouble.TIMEOUT, "no answer in time")
+        except self._sdk.APIConnectionError as error:
+            return self._failure(Trouble.UNAVAILABLE, f"no connection: {error.__cause__ or error}")
+        except UnicodeEncodeError:
+            return self._failure(Trouble.BAD_REQUEST, "the prompt holds text that is not valid Unicode")
+        except (self._sdk.APIError, ValueError) as error:
+            return self._failure(Trouble.MALFORMED, f"{type(error).__name__}: {error}")
+        body = raw.http_response.text
+        try:
+            answer = self._read(body)
+        except ValidationError:
+            return self._failure(Trouble.MALFORMED, f"an answer of another shape: {words_of(body)}")
+        if isinstance(answer, ModelError):
+            return answer
+        latency_s = raw.http_response.elapsed.total_seconds()
+        return replace(answer, latency_s=latency_s, request_id=raw.request_id or answer.request_id, sent=sent)
+
+    def _failure(self, trouble: Trouble, words: str) -> ModelError:
+        return ModelError(trouble, self._redact(f"{self._spec}: {words}"))
