@@ -83,6 +83,7 @@ class BenchResult:
     measured: tuple[Measured, ...]
     spent_usd: float
     problems: tuple[str, ...]
+    mock: bool
 
 
 ModelOpener = Callable[[ModelSpec, Suite], Model]
@@ -110,7 +111,9 @@ class Bench:
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
         measured = tuple(self._measured(plan, scored, finished, level) for plan in plans)
-        return BenchResult(measured=measured, spent_usd=self._spent(scored), problems=_problems(scored))
+        return BenchResult(
+            measured=measured, spent_usd=self._spent(scored), problems=_problems(scored), mock=self.settings.mock
+        )
 
     def _jobs(self, plans: Sequence[RowPlan]) -> dict[JobKey, Job]:
         models: dict[tuple[ModelSpec, str], Model] = {}

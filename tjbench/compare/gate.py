@@ -267,7 +267,9 @@ def _row_hits(row: Row, shown: DecisionRow, tests: _Tests) -> Iterable[tuple[Pol
         yield Policy.DOWNSIZE, f"the candidate is worse than the original: {shown.verdict_reason}"
     if row.repointed:
         yield Policy.RECOMMENDATION, f"the recommendation changed: {row.repointed[0]} → {row.repointed[1]}"
-    if row.standing is Standing.NOT_RE_MEASURED and head is None:
+    if row.withdrawn:
+        yield Policy.RECOMMENDATION, f"the recommendation was withdrawn: {row.why}"
+    elif row.standing is Standing.NOT_RE_MEASURED and head is None:
         yield Policy.DROPPED, "the baseline has this row and the run has not"
     elif head is not None and row.change is not None and row.coverage < COVERAGE_FLOOR:
         yield Policy.DROPPED, f"only {row.coverage:.0%} of the baseline's tasks were measured again"

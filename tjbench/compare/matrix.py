@@ -45,7 +45,8 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One key with what was measured now (``head``) and what it is held against (``baseline``)."""
+    """One key with what was measured now (``head``) and what it is held against (``baseline``). A ``withdrawn`` row has
+    no head because nothing is recommended any more."""
 
     key: RowKey
     head: Artifact | None
@@ -55,6 +56,7 @@ class Row:
     overlap: Overlap
     change: Change | None
     original_change: Change | None
+    withdrawn: bool = False
 
     @property
     def coverage(self) -> float:

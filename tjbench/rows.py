@@ -1,0 +1,147 @@
+"""From the configuration to the rows to measure: suites loaded, candidates found, keys looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from tjbench.bench import RowPlan
+from tjbench.compare.artifact import RECOMMENDED, RowKey
+from tjbench.compare.gate import RowPolicy
+from tjbench.compare.pair import Rule
+from tjbench.config import Config, ModelSpec, Proof
+from tjbench.errors import UsageError
+from tjbench.models.mock import MockModel
+from tjbench.models.model import Model, Sampling
+from tjbench.models.providers import Gateways, missing_key, needed_key
+from tjbench.suites.task import Suite
+from tjbench.tokenjam import Snapshot
+
+SuiteLoader = Callable[[str, str | None], Suite]
+"""Loads a suite by name or path; the second argument is the file with its rows, for suites from a hub."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """What will be measured and how each row is judged. ``withdrawn`` rows have no candidate: the reason is said."""
+
+    plans: tuple[RowPlan, ...]
+    policies: Mapping[RowKey, RowPolicy]
+    withdrawn: Mapping[RowKey, str] = field(default_factory=dict)
+
+
+def models_of(config: Config) -> list[ModelSpec]:
+    """Every original and every pinned candidate, once, in order."""
+    found: dict[ModelSpec, None] = {}
+    for proof in config.proof:
+        for _, original in proof.combinations():
+            found[original] = None
+        if proof.candidate:
+            found[ModelSpec.parse(proof.candidate)] = None
+    return list(found)
+
+
+def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Rows:
+    """Every row of every proof. A recommendation that TokenJam does not make leaves its row withdrawn."""
+    plans: list[RowPlan] = []
+    policies: dict[RowKey, RowPolicy] = {}
+    withdrawn: dict[RowKey, str] = {}
+    for proof in config.proof:
+        rule = rule_of(config, proof)
+        for name, original in proof.combinations():
+            suite = _limited(load_suite(name, proof.data), proof.limit)
+            key = RowKey(suite.name, str(original), proof.candidate or RECOMMENDED)
+            policies[key] = RowPolicy(required=proof.required, fail_on=proof.fail_on, rule=rule)
+            candidate = ModelSpec.parse(proof.candidate) if proof.candidate else snapshot.candidates.get(original)
+            if candidate is None:
+                withdrawn[key] = f"tokenjam {snapshot.version} recommends no cheaper model for {original}"
+                continue
+            plans.append(
+                RowPlan(
+                    suite=suite,
+                    original=original,
+                    candidate=candidate,
+                    slot=key.slot,
+                    recommended_by=_recommender(proof, snapshot, candidate),
+                    sampling=Sampling(max_tokens=proof.max_tokens, temperature=proof.temperature, seed=proof.seed),
+                    samples=proof.samples,
+                    rule=rule,
+                )
+            )
+    return Rows(plans=tuple(plans), policies=policies, withdrawn=withdrawn)
+
+
+def rule_of(config: Config, proof: Proof | None = None) -> Rule:
+    """The verdict rule of the gate, with the proof's own margin where it has one; percentages become proportions."""
+    margin = proof.margin_pp if proof and proof.margin_pp is not None else config.gate.margin_pp
+    return Rule(
+        margin=margin / 100,
+        alpha=config.gate.alpha,
+        unscored_tolerance=config.gate.unscored_tolerance_pct / 100,
+    )
+
+
+def gateways_of(config: Config) -> Gateways:
+    """``[providers]`` as the models take them."""
+    return {name: (provider.base_url, provider.api_key_env) for name, provider in config.providers.items()}
+
+
+def resolve_mock(
+    mode: Literal["auto"] | bool,
+    plans: tuple[RowPlan, ...],
+    gateways: Gateways,
+    environ: Mapping[str, str],
+    *,
+    silently: bool,
+) -> bool:
+    """Whether scripted models answer. ``auto`` is live when every needed key is there.
+
+    Where none is there it is mock if ``silently`` (a local try-out, which says so), else an error, as it is when only
+    some are: a gate never swaps a measurement for a script by itself. Raises ``UsageError``.
+    """
+    if mode is True:
+        return True
+    specs = dict.fromkeys(spec for plan in plans for spec in (plan.original, plan.candidate))
+    needed = {spec: name for spec in specs if (name := needed_key(spec, gateways, environ))}
+    missing = {spec: name for spec in needed if (name := missing_key(spec, gateways, environ))}
+    if not missing:
+        return False
+    if mode == "auto" and silently and len(missing) == len(needed):
+        return True
+    names = ", ".join(dict.fromkeys(missing.values()))
+    raise UsageError(
+        f"missing key: {names}",
+        why=f"{', '.join(map(str, missing))} {'is' if len(missing) == 1 else 'are'} asked live",
+        fix=f"set {names} in the environment, or ask for scripted models with --mock (input mock: true)",
+    )
+
+
+def mock_opener(config: Config, seed: int | None) -> Callable[[ModelSpec, Suite], Model]:
+    """Opens scripted models that answer what each suite has canned, at the configured accuracies."""
+
+    def open_mock(spec: ModelSpec, suite: Suite) -> Model:
+        canned = {task.id: (task.canned.right, task.canned.wrong) for task in suite.tasks if task.canned}
+        if len(canned) < len(suite.tasks):
+            lacking = next(task.id for task in suite.tasks if not task.canned)
+            raise UsageError(
+                f"suite {suite.name} cannot be mocked",
+                why=f"task {lacking} has no canned answers",
+                fix='give each task "canned": {"right": "...", "wrong": "..."}, or run with keys',
+            )
+        accuracy = config.mock.accuracy.get(str(spec), config.mock.default)
+        return MockModel(spec, canned, accuracy=accuracy, seed=seed or 0)
+
+    return open_mock
+
+
+def _limited(suite: Suite, limit: int | None) -> Suite:
+    return suite if limit is None else replace(suite, tasks=suite.tasks[:limit])
+
+
+def _recommender(proof: Proof, snapshot: Snapshot, candidate: ModelSpec) -> str:
+    if proof.candidate:
+        return "pinned"
+    rates = snapshot.rates.get(candidate)
+    unpriced = " (which it cannot price)" if rates is None or rates.source == "default" else ""
+    return f"tokenjam {snapshot.version} {snapshot.lookup}{unpriced}"
