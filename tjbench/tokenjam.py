@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tjbench.config import ModelSpec
 from tjbench.errors import IncompleteError, UsageError
+from tjbench.foreign import owner_of
 from tjbench.pricing import Rates
 
 PROBE = Path(__file__).with_name("tokenjam_probe.py")
@@ -79,6 +80,7 @@ class TokenJam:
             "at": instant.isoformat(),
         }
         with tempfile.TemporaryDirectory(prefix="tjbench-tokenjam-") as scratch:
+            owner_of(self.python).hand_over(Path(scratch))
             clean = {"HOME": scratch, **_picked(self.environ, PASSED_ON)}
             if not trust_overrides:
                 return _snapshot(
@@ -93,6 +95,7 @@ class TokenJam:
 
     def _probe(self, request: Mapping[str, object], *, env: Mapping[str, str], cwd: Path) -> _Reply:
         command = [str(self.python), "-I", "-X", "utf8", str(PROBE)]
+        owner = owner_of(self.python)
         try:
             done = subprocess.run(
                 command,
@@ -102,6 +105,9 @@ class TokenJam:
                 cwd=cwd,
                 timeout=PROBE_SECONDS,
                 check=False,
+                user=owner.uid,
+                group=owner.gid,
+                extra_groups=owner.extra_groups,
             )
         except subprocess.TimeoutExpired as error:
             raise IncompleteError(f"TokenJam did not answer within {PROBE_SECONDS} s", why=str(self.python)) from error
