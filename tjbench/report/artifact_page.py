@@ -1,0 +1,135 @@
+"""One measurement as a page: the verdict and why, its numbers, and what they rest on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tjbench.compare.artifact import Artifact, Flag
+from tjbench.compare.pair import Trial
+from tjbench.report.page import Code, Page, Phrase, Section, Table, listing, sentence
+from tjbench.report.units import counted, dollars, interval_pp, number, p_value, pass_rate, percent, signed_pp, tokens
+from tjbench.report.words import FLAG, MOCK_ALERT, VERDICT_ICON, causes_phrase, cost_change, cost_sentence, models
+
+RATES_SOURCE = {
+    "packaged": "TokenJam's own table",
+    "override": "a local override",
+    "default": "TokenJam's placeholder, a guess",
+}
+
+
+def artifact_page(artifact: Artifact) -> Page:
+    """``tasks`` are not listed one by one here."""
+    return Page(
+        icon=VERDICT_ICON[artifact.verdict.value],
+        title=(Code(artifact.suite.name), f": {artifact.verdict.value}"),
+        lead=((sentence(artifact.verdict_reason),),) if artifact.verdict_reason else (),
+        alerts=tuple(_alerts(artifact)),
+        tables=(_numbers(artifact),),
+        sections=(Section(title=("Tasks, causes and costs",), lines=tuple(_details(artifact))),),
+        facts=tuple(_facts(artifact)),
+    )
+
+
+def _alerts(artifact: Artifact) -> Iterator[Phrase]:
+    if artifact.mock:
+        yield MOCK_ALERT
+    if artifact.priced_with_defaults:
+        yield ("Placeholder prices: the dollars below are a guess.",)
+    if Flag.SUSPECT_SCORER in artifact.flags:
+        yield (FLAG[Flag.SUSPECT_SCORER],)
+
+
+def _numbers(artifact: Artifact) -> Table:
+    stats = artifact.stats
+    lines: list[tuple[str, str]] = [
+        ("original pass", f"{_rate(artifact, artifact.original_pass)}, 95 % CI {_share(stats.original_ci_pp)}"),
+        ("candidate pass", f"{_rate(artifact, artifact.candidate_pass)}, 95 % CI {_share(stats.candidate_ci_pp)}"),
+        ("Δ (95 % CI)", f"{signed_pp(artifact.accuracy_delta_pp)} ({interval_pp(stats.delta_ci_pp)})"),
+        ("Δ, score interval", interval_pp(stats.delta_ci_score_pp)),
+        (
+            "paired tasks",
+            f"{stats.mcnemar_b} broke, {stats.mcnemar_c} recovered, two-sided {p_value(stats.mcnemar_p_value)}",
+        ),
+        ("lower bound (95 %)", f"{signed_pp(stats.lower_bound_pp)}, margin {number(artifact.margin_pp, 1)} pp"),
+        ("cost", f"{dollars(artifact.original_cost_usd)} → {dollars(artifact.candidate_cost_usd)}"),
+        ("cost Δ", cost_change(artifact.cost_delta_pct, artifact.claimed_saving_pct)),
+        ("verdict", artifact.verdict.value),
+    ]
+    return Table(
+        header=(("original → candidate",), models(artifact.original_model, artifact.candidate_model)),
+        rows=tuple(((name,), (value,)) for name, value in lines),
+    )
+
+
+def _rate(artifact: Artifact, passed: float) -> str:
+    return pass_rate(passed, artifact.n_scored)
+
+
+def _share(interval: tuple[float, float]) -> str:
+    return f"{number(interval[0], 1)} to {percent(interval[1])}"
+
+
+def _details(artifact: Artifact) -> Iterator[Phrase]:
+    scored = [task for task in artifact.tasks if task.original.scored and task.candidate.scored]
+    broke = [task.task_id for task in scored if task.candidate.passes < task.original.passes]
+    gained = [task.task_id for task in scored if task.candidate.passes > task.original.passes]
+    if broke:
+        yield (f"Passed by the original only ({number(len(broke))}): ", *listing(broke))
+    if gained:
+        yield (f"Passed by the candidate only ({number(len(gained))}): ", *listing(gained))
+    if artifact.n_unscored:
+        yield (
+            f"Unscored: {number(artifact.n_unscored)} of {counted(artifact.n_tasks, 'task')}, not counted as wrong.",
+        )
+    for role, trials in _by_role(artifact):
+        causes = Counter(trial.cause for trial in trials if trial.cause)
+        if causes:
+            yield (f"Causes of the {role}'s non-passes: ", *causes_phrase(causes), ".")
+    if artifact.stats.detectable_drop_pp is not None:
+        yield (
+            f"Detectable: a true drop of {number(artifact.stats.detectable_drop_pp, 1)} pp is found with 80 % power.",
+        )
+    yield (
+        cost_sentence(
+            (artifact.original_cost_usd, artifact.candidate_cost_usd),
+            artifact.cost_delta_pct,
+            artifact.claimed_saving_pct,
+            artifact.output_token_inflation,
+        ),
+    )
+    for role, trials in _by_role(artifact):
+        spent = [trial.usage for trial in trials]
+        read = sum(usage.input + usage.cache_read + usage.cache_write for usage in spent)
+        yield (f"Tokens of the {role}: {tokens(read)} in, {tokens(sum(usage.output for usage in spent))} out.",)
+    yield from ((FLAG[flag],) for flag in artifact.flags)
+
+
+def _by_role(artifact: Artifact) -> tuple[tuple[str, list[Trial]], ...]:
+    return (
+        ("original", [task.original for task in artifact.tasks]),
+        ("candidate", [task.candidate for task in artifact.tasks]),
+    )
+
+
+def _facts(artifact: Artifact) -> Iterator[Phrase]:
+    sampling = artifact.sampling
+    heat = "temperature not sent" if sampling.temperature is None else f"temperature {sampling.temperature}"
+    yield (
+        f"{counted(artifact.n_tasks, 'task')} of {number(artifact.suite.n_available)}, "
+        f"{counted(sampling.samples, 'sample')} a task, {heat}, "
+        f"at most {number(sampling.max_tokens)} tokens an answer.",
+    )
+    yield (
+        "tokenjam ",
+        Code(artifact.tokenjam_version),
+        "; the candidate comes from: ",
+        Code(artifact.recommended_by),
+        ".",
+    )
+    for model, rates in artifact.rates.items():
+        source = RATES_SOURCE.get(rates.source, rates.source)
+        yield ("Price of ", Code(model), f": ${rates.input:g} in, ${rates.output:g} out per million tokens ({source}).")
+    if artifact.judge:
+        yield ("Judge: ", Code(artifact.judge), ".")
+    yield ("Sandbox: ", Code(artifact.sandbox_level), "; scorer: ", Code(artifact.scorer_version), ".")

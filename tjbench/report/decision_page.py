@@ -1,0 +1,225 @@
+"""A decision as a page: the status and why, one table of rows, and what a reader needs to act on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tjbench.compare.artifact import Flag
+from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
+from tjbench.report.page import Code, Link, Page, Phrase, Section, Table, joined, listing, sentence
+from tjbench.report.units import counted, dollars, interval_pp, number, pass_rate, percent, signed_pp
+from tjbench.report.words import (
+    FLAG,
+    MOCK_ALERT,
+    ROW_STATUS,
+    STATUS,
+    causes_phrase,
+    cost_change,
+    cost_sentence,
+    discordant,
+    models,
+    verdict_word,
+)
+
+HEADER: tuple[Phrase, ...] = tuple(
+    (name,)
+    for name in (
+        "suite",
+        "original → candidate",
+        "original pass",
+        "candidate pass",
+        "Δ (95 % CI)",
+        "cost Δ",
+        "verdict",
+        "vs. baseline",
+    )
+)
+NUMBERS = frozenset({2, 3, 4, 5})
+LEGEND: Phrase = (
+    "Pass: tasks passed of tasks scored. Δ: candidate minus original, in percentage points. Cost Δ: measured, beside what "
+    "TokenJam's rates claim. Verdict: candidate against original. Vs. baseline: this candidate against the baseline's, "
+    "task by task; p is one-sided.",
+)
+FORK: Phrase = (
+    "Nothing was measured, and that fails nothing: GitHub hands no secrets to a pull request from a fork. "
+    "A maintainer runs the gate by pushing the commits to a branch of this repository.",
+)
+SEED: tuple[Phrase, ...] = (
+    ("To give the next run something to compare with, record one on the release branch:",),
+    ("check out the branch, for example ", Code("release/1.0"), ", where the keys are set;"),
+    ("run ", Code("tjb ci --baseline none --out results"), ", or this action with ", Code("mode: record"), ";"),
+    ("commit the ", Code("results/tjbench_*.json"), " it writes to that branch."),
+)
+BASELINE_SHA = 12
+
+
+def decision_page(decision: Decision, run_url: str | None = None) -> Page:
+    """``run_url`` is where the whole report is."""
+    icon, word = STATUS[decision.status]
+    ordered = sorted(decision.rows, key=_urgency)
+    return Page(
+        icon=icon,
+        title=(f"TokenJam Bench: {word}",),
+        lead=tuple((sentence(reason),) for reason in decision.reasons)
+        + ((FORK,) if decision.status is Status.SKIPPED else ()),
+        alerts=tuple(_alerts(decision)),
+        tables=(Table(header=HEADER, rows=tuple(_cells(row) for row in ordered), right=NUMBERS),) if ordered else (),
+        legend=LEGEND if ordered else (),
+        steps=SEED if decision.status is Status.NO_BASELINE else (),
+        sections=tuple(Section(title=_title(row), lines=tuple(_details(row))) for row in ordered),
+        facts=tuple(_facts(decision, run_url)),
+    )
+
+
+def _urgency(row: DecisionRow) -> tuple[int, bool]:
+    order = list(ROW_STATUS)
+    return order.index(row.vs_baseline.status), verdict_word(row.verdict) != "significant_regression"
+
+
+def _alerts(decision: Decision) -> Iterator[Phrase]:
+    if decision.mock or any(Flag.MOCK in row.flags for row in decision.rows):
+        yield MOCK_ALERT
+    guessed = sum(Flag.DEFAULT_RATES in row.flags for row in decision.rows)
+    if guessed:
+        yield (f"Placeholder prices in {counted(guessed, 'row')}: the dollars there are a guess.",)
+    suspect = sum(Flag.SUSPECT_SCORER in row.flags for row in decision.rows)
+    if suspect:
+        yield (f"Suspect scorer in {counted(suspect, 'row')}: one cause explains most failures. Look there first.",)
+
+
+def _title(row: DecisionRow) -> Phrase:
+    return (Code(row.suite), ": ", *models(row.original_model, row.candidate_model))
+
+
+def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
+    measured = row.original_pass is not None and row.candidate_pass is not None
+    delta = "—"
+    if row.accuracy_delta_pp is not None:
+        interval = f" ({interval_pp(row.delta_ci_pp)})" if row.delta_ci_pp else ""
+        delta = signed_pp(row.accuracy_delta_pp) + interval
+    return (
+        (Code(row.suite),),
+        models(row.original_model, row.candidate_model),
+        (pass_rate(row.original_pass or 0, row.n_scored) if measured else "—",),
+        (pass_rate(row.candidate_pass or 0, row.n_scored) if measured else "—",),
+        (delta,),
+        (cost_change(row.cost_delta_pct, row.claimed_saving_pct),),
+        (verdict_word(row.verdict),),
+        _versus(row),
+    )
+
+
+def _versus(row: DecisionRow) -> Phrase:
+    icon, word = ROW_STATUS[row.vs_baseline.status]
+    versus = row.vs_baseline
+    counts = ""
+    if versus.b is not None and versus.c is not None:
+        counts = f": {discordant(versus.b, versus.c, versus.p_value)}"
+    return (f"{icon} {word}{counts}", *_repointed(row, "; recommendation "))
+
+
+def _repointed(row: DecisionRow, lead: str) -> Phrase:
+    before = row.vs_baseline.candidate_model
+    if before is None or row.candidate_model is None or before == row.candidate_model:
+        return ()
+    return (lead, Code(before), " → ", Code(row.candidate_model))
+
+
+def _details(row: DecisionRow) -> Iterator[Phrase]:
+    yield from _against_baseline(row)
+    yield from _own(row)
+    yield from _changed_tasks(row)
+    yield from _flags(row)
+
+
+def _against_baseline(row: DecisionRow) -> Iterator[Phrase]:
+    versus = row.vs_baseline
+    word = ROW_STATUS[versus.status][1]
+    yield (sentence(": ".join(filter(None, (f"Against the baseline: {word}", versus.reason)))),)
+    repointed = _repointed(row, "The recommendation changed: ")
+    if repointed:
+        yield (*repointed, ". The new candidate is held against the old one's baseline.")
+    if versus.broke:
+        yield (f"Broke against the baseline ({number(len(versus.broke))}): ", *listing(versus.broke))
+    if versus.recovered:
+        yield (f"Recovered ({number(len(versus.recovered))}): ", *listing(versus.recovered))
+    if versus.unscored:
+        yield (f"{counted(versus.unscored, 'paired task')} left the comparison: unscored on one side.",)
+    if versus.tokenjam_version and versus.tokenjam_version != row.tokenjam_version:
+        yield ("The baseline was measured with tokenjam ", Code(versus.tokenjam_version), ".")
+
+
+def _own(row: DecisionRow) -> Iterator[Phrase]:
+    if row.verdict is None:
+        return
+    yield (sentence(": ".join(filter(None, (f"Candidate against original: {row.verdict}", row.verdict_reason)))),)
+    if row.broke:
+        yield (f"Passed by the original only ({number(len(row.broke))}): ", *listing(row.broke))
+    if row.n_unscored:
+        share = percent(100 * row.n_unscored / row.n_tasks) if row.n_tasks else "—"
+        yield (
+            f"Unscored: {number(row.n_unscored)} of {counted(row.n_tasks, 'task')} ({share}), not counted as wrong.",
+        )
+    if row.causes:
+        yield ("Causes of the candidate's non-passes: ", *causes_phrase(row.causes), ".")
+    if row.detectable_drop_pp is not None:
+        yield (f"Detectable: a true drop of {number(row.detectable_drop_pp, 1)} pp is found with 80 % power.",)
+    cost = cost_sentence(
+        (row.original_cost_usd, row.candidate_cost_usd),
+        row.cost_delta_pct,
+        row.claimed_saving_pct,
+        row.output_token_inflation,
+    )
+    if cost:
+        yield (cost,)
+
+
+def _changed_tasks(row: DecisionRow) -> Iterator[Phrase]:
+    versus = row.vs_baseline
+    for ids, text in (
+        (versus.prompt_changed, "prompt_changed ({n}), compared all the same"),
+        (versus.added, "Added since the baseline ({n}), left out of the comparison"),
+        (versus.removed, "Removed since the baseline ({n})"),
+        (versus.rechecked, "Checked differently than in the baseline ({n}), left out of the comparison"),
+    ):
+        if ids:
+            yield (text.format(n=number(len(ids))) + ": ", *listing(ids))
+
+
+def _flags(row: DecisionRow) -> Iterator[Phrase]:
+    for flag in row.flags:
+        if flag is not Flag.PROMPT_CHANGED or not row.vs_baseline.prompt_changed:
+            yield (FLAG[flag],)
+
+
+def _facts(decision: Decision, run_url: str | None) -> Iterator[Phrase]:
+    yield _compared_with(decision)
+    yield from ((sentence(note),) for note in decision.baseline.notes)
+    if decision.tokenjam_version:
+        yield ("tokenjam ", Code(decision.tokenjam_version), ".")
+    found = dict.fromkeys(row.recommended_by for row in decision.rows if row.recommended_by)
+    if found:
+        yield ("The candidate comes from: ", *joined((Code(source),) for source in found), ".")
+    compared = [row for row in decision.rows if row.vs_baseline.status in _TESTED and row.vs_baseline.b is not None]
+    if len(compared) > 1:
+        pooled = decision.pooled
+        yield (f"All {len(compared)} compared rows together: {discordant(pooled.b, pooled.c, pooled.p)}.",)
+    yield (f"Spent by this run: {dollars(decision.cost_usd)}.",)
+    yield from ((sentence(note),) for note in decision.notes)
+    if run_url:
+        yield ("The run: ", Link(run_url))
+
+
+_TESTED = frozenset({RowStatus.REGRESSION, RowStatus.NO_REGRESSION, RowStatus.INSUFFICIENT_EVIDENCE})
+
+
+def _compared_with(decision: Decision) -> Phrase:
+    label = decision.baseline
+    if label.ref is None and label.sha is None:
+        return ("Compared with: no baseline.",)
+    parts: list[str | Code | Link] = ["Compared with: "]
+    if label.ref:
+        parts.append(Code(label.ref))
+    if label.sha:
+        parts += [" at " if label.ref else "", Code(label.sha[:BASELINE_SHA])]
+    return (*parts, ".")

@@ -1,0 +1,200 @@
+"""The one renderer of text for people: pull request comment, step summary and terminal read the same words."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from tjbench.compare.artifact import Artifact
+from tjbench.compare.decision import Decision
+from tjbench.compare.matrix import Matrix
+from tjbench.report.artifact_page import artifact_page
+from tjbench.report.decision_page import decision_page
+from tjbench.report.escape import code_span, display_width, escape_line_start, escape_markdown
+from tjbench.report.page import BOUNDARY, Code, Link, Page, Phrase, Section, Table, stacked
+from tjbench.report.series_page import series_page
+
+CODE_LIMIT = 80
+TEXT_LIMIT = 600
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`|\\]+")
+
+
+def render_decision(
+    decision: Decision,
+    *,
+    folded: bool = True,
+    limit: int | None = None,
+    run_url: str | None = None,
+    width: int | None = None,
+) -> str:
+    """A decision as GitHub markdown.
+
+    ``folded`` puts details behind a click; without it there is no HTML, for terminals and logs. ``limit`` is the most
+    UTF-8 bytes, which GitHub's count of characters never exceeds: details go first, then rows, then reasons. A table
+    wider than ``width`` columns is set as one small table a row.
+    """
+    return _render(decision_page(decision, run_url), _Form(folded=folded, width=width), limit)
+
+
+def render_artifact(artifact: Artifact) -> str:
+    """One measurement for the terminal, without HTML."""
+    return _render(artifact_page(artifact), _Form(folded=False), None)
+
+
+def render_series(matrix: Matrix, *, width: int | None = None) -> str:
+    """Every row's measurements by tokenjam version, for the terminal."""
+    return _render(series_page(matrix), _Form(folded=False, width=width), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """How a page is set: folded or plain, columns padded or not, and what had to be left out."""
+
+    folded: bool
+    width: int | None = None
+    padded: bool = True
+    missing: tuple[str, ...] = ()
+
+
+def size(text: str) -> int:
+    """UTF-8 bytes: at least as many as characters or UTF-16 units, whichever GitHub counts."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _render(page: Page, form: _Form, limit: int | None) -> str:
+    text = _compose(page, form)
+    if limit is None or size(text) <= limit:
+        return text
+    form = replace(form, padded=False)
+    for cut in (_keep_sections, _keep_rows, _keep_lead):
+        kept = _most(cut, page, form, limit)
+        text = _compose(*kept)
+        if size(text) <= limit:
+            return text
+        page, form = cut(page, form, 0)
+    return _first_lines(text, limit)
+
+
+_Cut = Callable[[Page, _Form, int], tuple[Page, _Form]]
+
+
+def _most(cut: _Cut, page: Page, form: _Form, limit: int) -> tuple[Page, _Form]:
+    """The page with as many of its parts as fit; with none when even that does not."""
+    most = len(page.sections) + sum(len(table.rows) for table in page.tables) + len(page.lead)
+    count = bisect_right(range(most + 1), limit, key=lambda n: size(_compose(*cut(page, form, n)))) - 1
+    return cut(page, form, max(0, count))
+
+
+def _keep_sections(page: Page, form: _Form, count: int) -> tuple[Page, _Form]:
+    left = len(page.sections) - count
+    note = (f"the details of {left} of {len(page.sections)} rows",) if left > 0 else ()
+    return replace(page, sections=page.sections[:count]), replace(form, missing=form.missing + note)
+
+
+def _keep_rows(page: Page, form: _Form, count: int) -> tuple[Page, _Form]:
+    tables, room, total = [], count, sum(len(table.rows) for table in page.tables)
+    for table in page.tables:
+        tables.append(replace(table, rows=table.rows[:room]))
+        room = max(0, room - len(table.rows))
+    note = (f"{total - count} of {total} rows",) if total > count else ()
+    kept = tuple(table for table in tables if table.rows)
+    return replace(page, tables=kept), replace(form, missing=form.missing + note)
+
+
+def _keep_lead(page: Page, form: _Form, count: int) -> tuple[Page, _Form]:
+    left = len(page.lead) - count
+    note = (f"{left} of {len(page.lead)} reasons",) if left > 0 else ()
+    return replace(page, lead=page.lead[:count]), replace(form, missing=form.missing + note)
+
+
+def _first_lines(text: str, limit: int) -> str:
+    lines = text.splitlines(keepends=True)
+    while lines and size("".join(lines)) > limit:
+        lines.pop()
+    return "".join(lines)
+
+
+def _compose(page: Page, form: _Form) -> str:
+    blocks = [f"### {page.icon} {_inline(page.title)}"]
+    blocks += [f"> **⚠ {_inline(alert)}**" for alert in page.alerts]
+    blocks += _lead(page.lead)
+    for table in page.tables:
+        blocks += _table_blocks(table, form)
+    if page.legend and page.tables:
+        blocks.append(_inline(page.legend))
+    if page.steps:
+        blocks.append(
+            "\n".join([_line(page.steps[0]), "", *(f"{i}. {_line(s)}" for i, s in enumerate(page.steps[1:], 1))])
+        )
+    if form.missing:
+        blocks.append(f"**Left out for length:** {'; '.join(form.missing)}.")
+    if page.sections:
+        blocks += _folded("Tasks, causes and costs, row by row", _sections(page.sections), form)
+    if page.facts:
+        blocks += _folded("How this was measured", [_bullets(page.facts)], form, always="**How this was measured**")
+    blocks.append(f"*{BOUNDARY}*")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _lead(lead: Iterable[Phrase]) -> list[str]:
+    reasons = list(lead)
+    if len(reasons) <= 1:
+        return [_line(reason) for reason in reasons]
+    return [_bullets(reasons)]
+
+
+def _folded(summary: str, blocks: list[str], form: _Form, always: str = "") -> list[str]:
+    if not form.folded:
+        return [always, *blocks] if always else blocks
+    return ["<details>", f"<summary>{summary}</summary>", *blocks, "</details>"]
+
+
+def _sections(sections: Iterable[Section]) -> list[str]:
+    return [part for section in sections for part in (f"**{_inline(section.title)}**", _bullets(section.lines))]
+
+
+def _bullets(lines: Iterable[Phrase]) -> str:
+    return "\n".join(f"- {_line(line)}" for line in lines)
+
+
+def _line(phrase: Phrase) -> str:
+    return escape_line_start(_inline(phrase))
+
+
+def _inline(phrase: Phrase, *, in_table: bool = False) -> str:
+    return "".join(_part(part, in_table) for part in phrase)
+
+
+def _part(part: str | Code | Link, in_table: bool) -> str:
+    if isinstance(part, Code):
+        return code_span(part.text, CODE_LIMIT, in_table=in_table)
+    if isinstance(part, Link):
+        return part.url if _ADDRESS.fullmatch(part.url) else escape_markdown(part.url)
+    lead, tail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
+    return f"{lead and ' '}{escape_markdown(part, TEXT_LIMIT)}{tail and ' '}" if part.strip() else " " * bool(part)
+
+
+def _table_blocks(table: Table, form: _Form) -> list[str]:
+    title = [f"**{_inline(table.title)}**"] if table.title else []
+    text = _table(table, form.padded)
+    if form.width is not None and max(map(display_width, text.splitlines())) > form.width:
+        return title + [_table(part, form.padded) for part in stacked(table)]
+    return [*title, text]
+
+
+def _table(table: Table, padded: bool) -> str:
+    header = [_inline(cell, in_table=True) for cell in table.header]
+    rows = [[_inline(cell, in_table=True) for cell in row] for row in table.rows]
+    widths = [max(3, *(display_width(row[i]) for row in (header, *rows))) if padded else 3 for i in range(len(header))]
+    rule = ["-" * (width - 1) + ":" if i in table.right else ":" + "-" * (width - 1) for i, width in enumerate(widths)]
+    return "\n".join(_row(cells, widths, table.right) for cells in (header, rule, *rows))
+
+
+def _row(cells: list[str], widths: list[int], right: frozenset[int]) -> str:
+    padded = []
+    for i, cell in enumerate(cells):
+        space = " " * max(0, widths[i] - display_width(cell))
+        padded.append(space + cell if i in right else cell + space)
+    return f"| {' | '.join(padded)} |"

@@ -1,0 +1,79 @@
+"""A series as a page: for each row its measurements in the order of tokenjam's versions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag, RowKey
+from tjbench.compare.matrix import Matrix, Row
+from tjbench.report.page import Code, Page, Phrase, Table
+from tjbench.report.units import counted, interval_pp, pass_rate, signed_pp
+from tjbench.report.words import MOCK_ALERT, STANDING, cost_change, discordant
+
+HEADER: tuple[Phrase, ...] = tuple(
+    (name,)
+    for name in (
+        "tokenjam",
+        "candidate",
+        "original pass",
+        "candidate pass",
+        "Δ (95 % CI)",
+        "cost Δ",
+        "verdict",
+        "vs. the step before",
+    )
+)
+NUMBERS = frozenset({2, 3, 4, 5})
+
+
+def series_page(matrix: Matrix) -> Page:
+    """``matrix`` holds the steps of each key in order, as ``build_series`` makes it."""
+    steps: dict[RowKey, list[Row]] = defaultdict(list)
+    for row in matrix.rows:
+        steps[row.key].append(row)
+    heads = [row.head for row in matrix.rows if row.head]
+    return Page(
+        icon="📈",
+        title=(f"TokenJam Bench: {counted(len(steps), 'row')}, {counted(len(matrix.rows), 'measurement')}",),
+        lead=() if steps else (("No artifacts here.",),),
+        alerts=(MOCK_ALERT,) if any(head.mock for head in heads) else (),
+        tables=tuple(_table(key, rows) for key, rows in steps.items()),
+        facts=tuple(_facts(matrix)),
+    )
+
+
+def _table(key: RowKey, rows: Sequence[Row]) -> Table:
+    slot: Phrase = (" (what TokenJam recommends)",) if key.slot == RECOMMENDED else (" (pinned)",)
+    return Table(
+        title=(Code(key.suite), ", original ", Code(key.original), *slot),
+        header=HEADER,
+        rows=tuple(_cells(row, row.head) for row in rows if row.head),
+        right=NUMBERS,
+    )
+
+
+def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
+    mock = " (mock)" if Flag.MOCK in head.flags or head.mock else ""
+    return (
+        (Code(head.tokenjam_version), mock),
+        (Code(head.candidate_model),),
+        (pass_rate(head.original_pass, head.n_scored),),
+        (pass_rate(head.candidate_pass, head.n_scored),),
+        (f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.delta_ci_pp)})",),
+        (cost_change(head.cost_delta_pct, head.claimed_saving_pct),),
+        (head.verdict.value,),
+        (_step(row),),
+    )
+
+
+def _step(row: Row) -> str:
+    if row.change is None:
+        return f"{STANDING[row.standing]}: {row.why}" if row.why else STANDING[row.standing]
+    return f"{row.change.verdict.value}: {discordant(row.change.b, row.change.c, row.change.p_one_sided)}"
+
+
+def _facts(matrix: Matrix) -> Iterator[Phrase]:
+    if matrix.superseded:
+        count = counted(len(matrix.superseded), "artifact")
+        yield (f"{count} left out: a newer measurement of the same row and version stands in.",)

@@ -1,0 +1,98 @@
+"""Statuses, flags and costs in words, the same in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tjbench.compare.artifact import INFLATION_FLAG, Flag
+from tjbench.compare.decision import RowStatus, Status
+from tjbench.compare.matrix import Standing
+from tjbench.compare.stats import Verdict
+from tjbench.report.page import Code, Phrase, joined
+from tjbench.report.units import dollars, number, p_value, signed_percent, times
+
+STATUS: Mapping[Status, tuple[str, str]] = {
+    Status.REGRESSION: ("❌", "regression"),
+    Status.INCOMPLETE: ("🟠", "incomplete"),
+    Status.INCONCLUSIVE: ("🟡", "inconclusive"),
+    Status.NO_BASELINE: ("⚪", "no baseline yet"),
+    Status.PASS: ("✅", "pass"),
+    Status.SKIPPED: ("⚪", "skipped"),
+}
+ROW_STATUS: Mapping[RowStatus, tuple[str, str]] = {
+    RowStatus.REGRESSION: ("❌", "regression"),
+    RowStatus.INCOMPLETE: ("🟠", "incomplete"),
+    RowStatus.INSUFFICIENT_EVIDENCE: ("🟡", "insufficient evidence"),
+    RowStatus.NOT_COMPARABLE: ("⚪", "not comparable"),
+    RowStatus.NOT_RE_MEASURED: ("⚪", "not re-measured"),
+    RowStatus.NO_BASELINE: ("⚪", "no baseline"),
+    RowStatus.NO_REGRESSION: ("✅", "no regression"),
+}
+STANDING: Mapping[Standing, str] = {
+    Standing.COMPARABLE: "comparable",
+    Standing.NOT_COMPARABLE: "not comparable",
+    Standing.NOT_RE_MEASURED: "not re-measured",
+    Standing.NO_BASELINE: "first measurement",
+}
+VERDICT_ICON: Mapping[str, str] = {
+    "significant_regression": "❌",
+    "insufficient_evidence": "🟡",
+    "no_significant_regression": "✅",
+}
+FLAG: Mapping[Flag, str] = {
+    Flag.MOCK: "Mock run: scripted answers, no measurement of a model.",
+    Flag.DEFAULT_RATES: "Placeholder prices: TokenJam knows no price here, so every dollar of this row is a guess.",
+    Flag.JUDGE_SCORED: "Scored by a judge model, which can be wrong itself.",
+    Flag.SUSPECT_SCORER: "One cause explains most failures: suspect the scorer or the prompt before the model.",
+    Flag.REUSED: "Some outcomes are reused from an earlier run and were not measured now.",
+    Flag.OVERRIDES: "Prices come from a local override, not from TokenJam's own table.",
+    Flag.PROMPT_CHANGED: "Prompts changed since the baseline.",
+}
+MOCK_ALERT: Phrase = (
+    "MOCK RUN: no model was called. The answers are scripted, so nothing below is a measurement of any model.",
+)
+
+
+def verdict_word(verdict: Verdict | None) -> str:
+    """The verdict exactly as it is called everywhere."""
+    return verdict.value if verdict else "—"
+
+
+def models(original: str, candidate: str | None) -> Phrase:
+    """``original → candidate``."""
+    return (Code(original), " → ", Code(candidate)) if candidate else (Code(original), " → (no recommendation)")
+
+
+def discordant(b: int, c: int, p: float | None) -> str:
+    """What broke and what recovered, with its p-value."""
+    tail = "" if p is None else f", {p_value(p)}"
+    return f"{number(b)} broke, {number(c)} recovered{tail}"
+
+
+def cost_change(measured: float | None, claimed_saving: float | None) -> str:
+    """The measured change of cost beside the one TokenJam's rates claim; both in percent of the original's cost."""
+    shown = "—" if measured is None else signed_percent(measured)
+    return shown if claimed_saving is None else f"{shown} (claimed {signed_percent(-claimed_saving)})"
+
+
+def cost_sentence(
+    costs: tuple[float | None, float | None], measured: float | None, claimed: float | None, inflation: float | None
+) -> str:
+    """Both models' dollars, the change, and why it differs from the claim."""
+    if costs[0] is None or costs[1] is None:
+        return ""
+    text = f"Cost: {dollars(costs[0])} → {dollars(costs[1])}"
+    if measured is not None:
+        text += f", measured {signed_percent(measured)}"
+    if claimed is not None:
+        text += f"; TokenJam's rates imply {signed_percent(-claimed)}"
+    if inflation is not None:
+        loud = " (that is where the saving goes)" if inflation > INFLATION_FLAG else ""
+        text += f"; the candidate wrote {times(inflation)} the output tokens{loud}"
+    return text + "."
+
+
+def causes_phrase(causes: Mapping[str, int]) -> Phrase:
+    """Causes of a non-pass, most frequent first."""
+    ranked = sorted(causes.items(), key=lambda item: -item[1])
+    return joined((f"{number(count)} ", Code(cause)) for cause, count in ranked)
