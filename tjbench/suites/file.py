@@ -83,7 +83,7 @@ def load_file(path: Path, *, name: str, packaged: bool) -> Suite:
         packaged=packaged,
         n_available=len(tasks),
         description=header.description,
-        source=str(path),
+        source="packaged" if packaged else str(path),
     )
 
 
