@@ -1,0 +1,247 @@
+"""The warm process: forks two children a program, confines them, ends them, and says how they ended.
+
+It has one thread, an environment without keys, and never holds a program's text: that goes from the harness straight to
+each child, so that no child inherits another program or the tests it is to be judged by.
+Started as ``python -c`` with a stream socket as standard input.
+"""
+
+from __future__ import annotations
+
+import builtins
+import fcntl
+import gc
+import importlib
+import json
+import os
+import random
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from tjbench.box import checker, probe, solver, strays
+from tjbench.box.confine import LINUX, Confinement, Limits, prepare
+from tjbench.box.protocol import CHECKER_KILLED, ORDER, REPORT, SOLVER_KILLED, TIMED_OUT
+from tjbench.box.values import decode, read_frame
+
+_UNREAPED_S = 5.0
+_OPEN_FILES = 1024
+_WARM = """
+abc array ast asyncio base64 bisect calendar cmath collections collections.abc contextlib copy csv dataclasses datetime
+decimal enum fractions functools hashlib heapq html inspect io itertools json math numbers operator os queue random re
+secrets statistics string struct sys textwrap threading time traceback types typing unicodedata uuid warnings zlib
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Running:
+    """A program's two processes; a status is set once its process is reaped."""
+
+    number: int
+    slot: int
+    solver: int
+    checker: int
+    started: float
+    deadline: float
+    killed: int = 0
+    statuses: dict[int, int] = field(default_factory=dict)
+    cpu_s: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        return len(self.statuses) == 2
+
+    def kill(self, reason: int) -> None:
+        self.killed |= reason
+        for pid, flag in ((self.solver, SOLVER_KILLED), (self.checker, CHECKER_KILLED)):
+            if pid not in self.statuses:
+                self.killed |= flag
+            # The session outlives its leader where answers may fork (no filter).
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+class Zygote:
+    """The event loop."""
+
+    def __init__(self, control: socket.socket, confinement: Confinement) -> None:
+        self.control = control
+        self.confinement = confinement
+        self.running: dict[int, Running] = {}
+        self.wake, self.woken = os.pipe()
+        for end in (self.wake, self.woken):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self.woken, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def loop(self) -> None:
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.wake, select.POLLIN)
+        while True:
+            ready = [fd for fd, _ in poll.poll(self.patience())]
+            if self.wake in ready:
+                with suppress(BlockingIOError):
+                    os.read(self.wake, 4096)
+            self.reap()
+            self.expire()
+            if self.control.fileno() in ready and not self.accept():
+                break
+        for program in self.running.values():
+            program.kill(0)
+
+    def patience(self) -> float | None:
+        """Milliseconds until the next deadline."""
+        if not self.running:
+            return None
+        return max(0.0, min(program.deadline for program in self.running.values()) - time.monotonic()) * 1000 + 1
+
+    def accept(self) -> bool:
+        order, given, _, _ = socket.recv_fds(self.control, ORDER.size, 2)
+        if len(order) < ORDER.size or len(given) != 2:
+            return False
+        number, wall_s, memory = ORDER.unpack(order)
+        taken = {program.slot for program in self.running.values()}
+        slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
+        limits = Limits(memory=memory, cpu_s=int(wall_s) + 1)
+        calls, replies = os.pipe(), os.pipe()
+        started = time.monotonic()
+        checker_pid = self.fork(checker.serve, (given[1], calls[1], replies[0]), limits, 2 * slot)
+        solver_pid = self.fork(solver.serve, (given[0], calls[0], replies[1]), limits, 2 * slot + 1)
+        for fd in (*given, *calls, *replies):
+            os.close(fd)
+        self.running[number] = Running(
+            number=number,
+            slot=slot,
+            solver=solver_pid,
+            checker=checker_pid,
+            started=started,
+            deadline=started + wall_s,
+        )
+        return True
+
+    def fork(self, serve: Callable[..., None], fds: tuple[int, ...], limits: Limits, slot: int) -> int:
+        pid = os.fork()
+        if pid == 0:
+            child(serve, fds, self.confinement, limits, slot)
+        return pid
+
+    def reap(self) -> None:
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            for program in self.running.values():
+                if pid in (program.solver, program.checker):
+                    program.statuses[pid] = status
+                    program.cpu_s += usage.ru_utime + usage.ru_stime
+
+    def expire(self) -> None:
+        now = time.monotonic()
+        for program in list(self.running.values()):
+            if program.checker in program.statuses and not program.done and not program.killed:
+                program.kill(0)
+                program.deadline = now + _UNREAPED_S
+            elif now >= program.deadline and not program.killed:
+                program.kill(TIMED_OUT)
+                program.deadline = now + _UNREAPED_S
+            if program.done or (program.killed and now >= program.deadline):
+                self.finish(program, now)
+
+    def finish(self, program: Running, now: float) -> None:
+        program.kill(0)
+        del self.running[program.number]
+        if LINUX and not self.confinement.filter:
+            strays.end({pid for other in self.running.values() for pid in (other.solver, other.checker)})
+        statuses = program.statuses
+        report = REPORT.pack(
+            program.number,
+            program.killed,
+            statuses.get(program.solver, -1),
+            statuses.get(program.checker, -1),
+            now - program.started,
+            program.cpu_s,
+        )
+        with suppress(OSError):
+            self.control.sendall(report)
+
+
+def child(
+    serve: Callable[..., None], fds: tuple[int, ...], confinement: Confinement, limits: Limits, slot: int
+) -> NoReturn:
+    """What a fork becomes: its own session, ``fds`` and /dev/null, confined; never returns."""
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        kept = _only(*fds, *([confinement.ruleset] if confinement.landlock else []))
+        if confinement.landlock:
+            confinement = replace(confinement, ruleset=kept[-1])
+        confinement.apply(limits, slot)
+        gc.enable()
+        serve(*kept[: len(fds)])
+    except BaseException:
+        os._exit(70)
+    os._exit(0)
+
+
+def _only(*fds: int) -> list[int]:
+    """Close every descriptor but these and 0 to 2, which become /dev/null; the kept ones move to 3 and up."""
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds]
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in range(3):
+        os.dup2(null, fd)
+    kept = [os.dup2(fd, 3 + index, inheritable=False) for index, fd in enumerate(high)]
+    os.closerange(3 + len(kept), os.sysconf("SC_OPEN_MAX"))
+    return kept
+
+
+def main() -> None:
+    """Read the settings, warm up, report what holds, and serve until the harness hangs up."""
+    control = socket.socket(fileno=0)
+    settings = json.loads(control.makefile("r").readline())
+    os.chdir("/")
+    # Bounds what each child has to close.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in _WARM.split():
+        importlib.import_module(name)
+    # What site would have added; their absence would look like a name the answer forgot.
+    vars(builtins).update(exit=sys.exit, quit=sys.exit)
+    random.seed(0)
+    confinement = prepare(bytes.fromhex(settings["filter"]), newest_landlock=settings["newest_landlock"])
+    if LINUX:
+        strays.adopt()
+    gc.disable()
+    gc.freeze()
+    zygote = Zygote(control, confinement)
+    layers = {
+        "landlock": confinement.landlock,
+        "seccomp": bool(confinement.filter),
+        "unprivileged": confinement.root or os.geteuid() != 0,
+        "escapes": escapes(zygote, settings["memory"]),
+    }
+    control.sendall(json.dumps(layers).encode() + b"\n")
+    zygote.loop()
+    os._exit(0)
+
+
+def escapes(zygote: Zygote, memory: int) -> list[str]:
+    """What a confined child can do that it must not; also when the child cannot be confined at all."""
+    report, theirs = os.pipe()
+    pid = zygote.fork(probe.serve, (theirs,), Limits(memory=memory, cpu_s=5), 0)
+    os.close(theirs)
+    frame = read_frame(report)
+    os.close(report)
+    os.waitpid(pid, 0)
+    succeeded = decode(frame) if frame is not None else None
+    return [str(name) for name in succeeded] if isinstance(succeeded, list) else ["run unconfined"]

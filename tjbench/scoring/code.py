@@ -1,0 +1,164 @@
+"""A chat answer to a program, and the program to a score."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from tjbench.sandbox import Box, Ending, Program
+from tjbench.scoring.fences import blocks
+from tjbench.scoring.score import PASSED, Cause, Score, failed
+from tjbench.scoring.source import bound, missing, parse, without_demo
+from tjbench.suites.task import UnitTests
+
+_CAUSES = {
+    Ending.ASSERTION: Cause.ASSERTION,
+    Ending.EXCEPTION: Cause.EXCEPTION,
+    Ending.CRASHED: Cause.EXCEPTION,
+    Ending.NAME_ERROR: Cause.NAME_ERROR,
+    Ending.SYNTAX_ERROR: Cause.SYNTAX_ERROR,
+    Ending.TIMEOUT: Cause.TIMEOUT,
+    Ending.MEMORY: Cause.MEMORY,
+    Ending.HARNESS: Cause.HARNESS,
+}
+_TIMEOUT_S = 10.0
+
+
+def score_code(text: str, check: UnitTests, box: Box, *, timeout_s: float = _TIMEOUT_S) -> Score:
+    """Run the answer in ``text`` against ``check`` in ``box``; the detail holds text that the answer chose."""
+    if not text.strip():
+        return failed(Cause.NO_ANSWER, "the answer is empty")
+    program = extract(text, check)
+    if program is None:
+        return failed(Cause.NO_CODE, f"no code that defines {check.entry_point}")
+    outcome = box.run(
+        Program(
+            answer=program,
+            entry_point=check.entry_point,
+            tests=check.tests,
+            preamble=check.preamble,
+            timeout_s=timeout_s,
+        )
+    )
+    if outcome.ending is Ending.PASSED:
+        return PASSED
+    return failed(_CAUSES[outcome.ending], outcome.error)
+
+
+def extract(text: str, check: UnitTests) -> str | None:
+    """The program that ``text`` means: the prompt's preamble, then the answer's own code. ``None`` when no part of the
+    text defines or continues the entry point.
+
+    Fenced code comes first; of several blocks the last one that defines the entry point counts, with those that define
+    names it uses. A body continues the prompt. Code that does not parse is kept when it tries to define the entry
+    point, so that running it tells why.
+    """
+    text = _clean(text)
+    fenced = blocks(text)
+    for candidates in (fenced, [text]) if fenced else ([text],):
+        code = _definition(candidates, check) or _continuation(candidates, check)
+        if code is not None:
+            return code
+    if not fenced and (code := _definition(list(_without_prose(text)), check)):
+        return code
+    broken = next((block for block in (*reversed(fenced), text) if f"def {check.entry_point}" in block), None)
+    return None if broken is None else _program(textwrap.dedent(broken), check)
+
+
+def _clean(text: str) -> str:
+    """Unix line ends, no lone surrogate, no thoughts before the answer."""
+    text = text.encode("utf-8", "replace").decode().removeprefix("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.rpartition("</think>")[2]
+
+
+def _definition(candidates: list[str], check: UnitTests) -> str | None:
+    """The last candidate that defines the entry point, a real body before a stub, with the helpers it needs."""
+    parsed = [(code, tree) for code in map(textwrap.dedent, candidates) if (tree := parse(code)) is not None]
+    defining = [item for item in parsed if check.entry_point in bound(item[1])]
+    if not defining:
+        return None
+    code, tree = next((item for item in reversed(defining) if not _stub(item[1], check.entry_point)), defining[-1])
+    preamble = parse(_preamble(check))
+    known = bound(preamble) if preamble else set()
+    parts = [without_demo(code, tree)]
+    for other, other_tree in parsed:
+        if other is not code and bound(other_tree) & (missing(tree) - known):
+            parts.insert(-1, without_demo(other, other_tree))
+    return _program("\n".join(parts), check)
+
+
+def _continuation(candidates: list[str], check: UnitTests) -> str | None:
+    """The prompt continued by the first candidate that adds to the entry point's body, however it is indented."""
+    prompt = check.preamble if check.preamble.endswith("\n") else check.preamble + "\n"
+    before = _body_length(parse(prompt), check.entry_point)
+    for candidate in candidates:
+        for body in _bodies(candidate):
+            tree = parse(prompt + body)
+            if tree is not None and _body_length(tree, check.entry_point) > before:
+                return without_demo(prompt + body, tree)
+    return None
+
+
+def _bodies(text: str) -> Iterator[str]:
+    """Ways in which ``text`` may be meant as a body: as it is, with its first line's indentation lost, with all of
+    it lost or of another width; each also cut where unindented text follows it."""
+    lines = [line.replace("\t", "    ") if line[:1] == "\t" else line for line in text.strip("\n").split("\n")]
+    spaced = "\n".join(lines)
+    dedented = textwrap.dedent(spaced)
+    for body in (spaced, "    " + spaced.lstrip(" "), textwrap.indent(dedented, "    ")):
+        yield body + "\n"
+        kept = body.split("\n")
+        for end in range(len(kept) - 1, 0, -1):
+            if kept[end][:1].strip() and kept[end - 1].strip() == "":
+                yield "\n".join(kept[:end]) + "\n"
+
+
+def _without_prose(text: str) -> Iterator[str]:
+    """Stretches of unfenced ``text`` from a line that opens code to one before unindented words."""
+    lines = text.split("\n")
+    starts = [
+        at for at, line in enumerate(lines) if line.startswith(("import ", "from ", "def ", "class ", "@", "async "))
+    ]
+    for start in starts[:20]:
+        for end in range(len(lines), start, -1):
+            if end == len(lines) or lines[end][:1].strip():
+                code = "\n".join(lines[start:end])
+                if parse(code) is not None:
+                    yield code
+                    break
+
+
+def _program(code: str, check: UnitTests) -> str:
+    future = [line for line in code.split("\n") if line.startswith("from __future__ import")]
+    rest = "\n".join("" if line in future else line for line in code.split("\n"))
+    return "\n".join([*future, _preamble(check), rest]) + "\n"
+
+
+def _preamble(check: UnitTests) -> str:
+    """The prompt's code; without the entry point's signature where nothing follows that to make it whole."""
+    if parse(check.preamble) is not None:
+        return check.preamble
+    return check.preamble.partition(f"def {check.entry_point}")[0]
+
+
+def _stub(tree: ast.Module, name: str) -> bool:
+    function = _function(tree, name)
+    return function is not None and all(
+        isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in function.body
+    )
+
+
+def _body_length(tree: ast.Module | None, name: str) -> int:
+    function = _function(tree, name) if tree else None
+    return len(function.body) if function else 0
+
+
+def _function(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    found = None
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            found = node
+    return found
