@@ -1,0 +1,152 @@
+"""Baselines from real git repositories made for each test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tjbench.errors import IncompleteError, UsageError
+from tjbench.github.baseline import select_baseline
+from tjbench.github.checkout import Checkout
+
+IDENTITY = ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"]
+
+
+def git(root: Path, *arguments: str) -> str:
+    env = {"PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    answer = subprocess.run(["git", *IDENTITY, *arguments], cwd=root, env=env, capture_output=True, check=True)
+    return answer.stdout.decode().strip()
+
+
+def commit(root: Path, files: dict[str, bytes], message: str = "x") -> str:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "--allow-empty", "-m", message)
+    return git(root, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    commit(root, {"README": b"hi"})
+    return root
+
+
+def test_artifacts_come_from_the_branch_and_not_from_the_workspace(root: Path) -> None:
+    git(root, "checkout", "-q", "-b", "release/1.0")
+    content = bytes(range(256)) + b"\n\ntail"
+    sha = commit(root, {"results/tjbench_a_tj0.7.0_x.json": content, "results/tjbench_b.json": b""})
+    git(root, "checkout", "-q", "main")
+    got = select_baseline(Checkout(root=root), "auto")
+    assert (got.ref, got.sha) == ("release/1.0", sha)
+    assert got.files == {"results/tjbench_a_tj0.7.0_x.json": content, "results/tjbench_b.json": b""}
+
+
+def test_only_regular_files_named_like_artifacts_directly_in_the_directory_count(root: Path) -> None:
+    (root / "results").mkdir()
+    (root / "results" / "tjbench_link.json").symlink_to("/etc/passwd")
+    files = {"results/tjbench_a.json": b"a", "results/notes.json": b"", "results/sub/tjbench_b.json": b""}
+    sha = commit(root, {**files, "results/tjbench_a.transcripts.jsonl.gz": b"", "tjbench_top.json": b"t"})
+    checkout = Checkout(root=root)
+    assert checkout.files(sha, "results") == {"results/tjbench_a.json": b"a"}
+    assert checkout.files(sha, "./results/") == {"results/tjbench_a.json": b"a"}
+    assert checkout.files(sha, "results/sub") == {"results/sub/tjbench_b.json": b""}
+    assert checkout.files(sha, ".") == {"tjbench_top.json": b"t"}
+    assert checkout.files(sha, "absent") == {}
+    assert checkout.files(sha, "README") == {}
+
+
+def test_one_file_at_a_commit(root: Path) -> None:
+    sha = commit(root, {"tjbench.toml": b"[gate]", "a/b.txt": b"deep"})
+    commit(root, {"tjbench.toml": b"changed"})
+    checkout = Checkout(root=root)
+    assert checkout.file(sha, "tjbench.toml") == b"[gate]"
+    assert checkout.file(sha, "a/b.txt") == b"deep"
+    assert checkout.file(sha, "a") is None
+    assert checkout.file(sha, "absent") is None
+
+
+def test_a_clone_sees_the_branches_of_its_remote_and_a_local_one_first(root: Path, tmp_path: Path) -> None:
+    git(root, "branch", "release/1.0")
+    published = git(root, "rev-parse", "release/1.0")
+    git(tmp_path, "clone", "-q", str(root), "clone")
+    clone = tmp_path / "clone"
+    assert dict(Checkout(root=clone).branches()) == {"main": published, "release/1.0": published}
+    git(clone, "checkout", "-q", "release/1.0")
+    mine = commit(clone, {"x": b""})
+    assert dict(Checkout(root=clone).branches())["release/1.0"] == mine
+    assert Checkout(root=clone).resolve("main") == published
+
+
+def test_origin_comes_before_other_remotes(root: Path, tmp_path: Path) -> None:
+    git(root, "branch", "release/1.0")
+    first = git(root, "rev-parse", "HEAD")
+    git(tmp_path, "clone", "-q", str(root), "clone")
+    clone = tmp_path / "clone"
+    git(clone, "update-ref", "refs/remotes/another/release/1.0", commit(clone, {"x": b""}))
+    assert dict(Checkout(root=clone).branches())["release/1.0"] == first
+    assert Checkout(root=clone).resolve("release/1.0") == first
+
+
+def test_short_and_full_commits_and_tags_are_resolved(root: Path) -> None:
+    sha = git(root, "rev-parse", "HEAD")
+    git(root, "tag", "-a", "v1", "-m", "annotated")
+    checkout = Checkout(root=root)
+    assert [checkout.resolve(ref) for ref in (sha, sha[:8], "v1", "main")] == [sha] * 4
+    assert checkout.head() == sha
+
+
+@pytest.mark.parametrize("ref", ["0" * 40, "nowhere", "--all", "-h", "HEAD^{tree}"])
+def test_an_unknown_commit_is_the_users_to_mend(root: Path, ref: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        select_baseline(Checkout(root=root), f"ref:{ref}")
+    assert "fetch" in refused.value.fix
+
+
+def test_a_directory_without_git_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a git repository"):
+        select_baseline(Checkout(root=tmp_path), "auto")
+    assert Checkout(root=tmp_path).head() is None
+
+
+def test_a_missing_git_is_said(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="git is not installed"):
+        Checkout(root=root, path=str(tmp_path)).branches()
+
+
+def test_a_missing_object_makes_the_run_incomplete(root: Path) -> None:
+    sha = commit(root, {"results/tjbench_a.json": b"content"})
+    blob = git(root, "rev-parse", "HEAD:results/tjbench_a.json")
+    (root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(IncompleteError, match=blob):
+        Checkout(root=root).files(sha, "results")
+
+
+def test_the_repositorys_own_configuration_runs_nothing_and_swaps_nothing(root: Path, tmp_path: Path) -> None:
+    sha = commit(root, {"results/tjbench_a.json": b"true"})
+    trap = tmp_path / "trap"
+    script = tmp_path / "evil"
+    script.write_text(f"#!/bin/sh\ntouch {trap}\n")
+    script.chmod(0o755)
+    for key in ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external", "filter.x.smudge"):
+        git(root, "config", key, str(script))
+    (root / ".git" / "info" / "attributes").write_text("* filter=x\n")
+    forged = subprocess.run(
+        ["git", "hash-object", "-w", "--stdin"], cwd=root, input=b"forged", capture_output=True, check=True
+    )
+    git(root, "replace", git(root, "rev-parse", "HEAD:results/tjbench_a.json"), forged.stdout.decode().strip())
+    assert Checkout(root=root).files(sha, "results") == {"results/tjbench_a.json": b"true"}
+    assert not trap.exists()
+
+
+def test_a_git_directory_of_the_environment_is_not_followed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+    assert [name for name, _ in Checkout(root=root).branches()] == ["main"]
