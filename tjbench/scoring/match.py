@@ -60,6 +60,8 @@ def _score_regex(text: str, check: TextCheck) -> Score:
         found = regex.compile(check.expected, flags).search(text, timeout=REGEX_SECONDS)
     except TimeoutError:
         return failed(Cause.HARNESS, f"the pattern {_cut(check.expected)!r} took more than {REGEX_SECONDS:g} s")
+    except (RecursionError, MemoryError):
+        return failed(Cause.HARNESS, f"the pattern {_cut(check.expected)!r} needs too much memory")
     return PASSED if found else failed(Cause.WRONG_ANSWER, f"nothing matches {_cut(check.expected)!r}")
 
 
@@ -94,7 +96,7 @@ def parse_choice(text: str, labels: tuple[str, ...]) -> str | None:
         if found:
             return by_fold[found[-1].casefold()]
     begins_line = rf"(?m)^[ \t>*_(-]{{0,8}}({any_label})(?:[).:*]|$)"
-    stands_alone = rf"(?<![\w'])({any_label})(?![\w'])(?!(?<=[AI]) [a-z])"
+    stands_alone = rf"(?<![\w'])({any_label})(?![\w'])(?!(?<=[AI]) (?!(?:or|and|is|because|since|as)\b)[a-z])"
     for pattern in (begins_line, stands_alone):
         named = set(re.findall(pattern, text))
         if named:
