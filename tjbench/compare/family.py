@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tjbench.compare.arguments import check_counts, check_fraction, check_integers
 from tjbench.compare.paired import mcnemar_one_sided
-from tjbench.compare.samples import sign_flip_tail
+from tjbench.compare.signflip import sign_flip_tail
 
 
 class Counts(NamedTuple):
@@ -79,6 +79,8 @@ def tarone_reject(p_values: Sequence[float], smallest: Sequence[float], alpha: f
     46:515; Hommel, Krummenauer (1998), Biometrics 54:673.
     """
     check_fraction(alpha=alpha)
+    if len(p_values) != len(smallest) or not all(0 <= s <= p <= 1 for p, s in zip(p_values, smallest, strict=True)):
+        raise ValueError(f"each p needs its smallest value, both in [0, 1]: {p_values=}, {smallest=}")
     left = set(range(len(p_values)))
     while left:
         k = 1

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import ceil, exp, log, sqrt
 
 from tjbench.compare.arguments import check_counts, check_fraction
-from tjbench.compare.distributions import beta_cdf, log_binomial_pmf, normal_quantile
+from tjbench.compare.distributions import beta_cdf, half_cdf, half_pmf, log_binomial_pmf, normal_quantile
 from tjbench.compare.paired import rules_out_drop
 
 FLIP_RATE = 0.05
@@ -52,15 +52,18 @@ def tasks_needed(drop: float, flip_rate: float = FLIP_RATE, alpha: float = 0.05,
 
 
 def tasks_to_rule_out(margin: float, flip_rate: float = FLIP_RATE, power: float = 0.8) -> int:
-    """Fewest tasks with which an unchanged candidate gets `no_significant_regression` with this probability."""
+    """Tasks from which on an unchanged candidate gets `no_significant_regression` with at least this probability."""
     check_fraction(margin=margin, power=power)
     _check_flip_rate(flip_rate)
-    # The probability rises in a sawtooth: search one by one, from below where a normal approximation puts it.
+    # The probability rises in a sawtooth whose teeth, one more loss allowed, are about 1 / margin tasks apart: search
+    # one by one, from below where a normal approximation puts it, for a whole tooth above the wanted power.
     approximate = flip_rate * ((normal_quantile(0.95) + normal_quantile(power)) / margin) ** 2
-    n = max(floor_tasks(margin), int(0.9 * approximate))
-    while _rule_out_power(n, margin, flip_rate) < power:
+    n = first = max(floor_tasks(margin), int(0.98 * approximate))
+    while n - first <= 1 / margin:
+        if _rule_out_power(n, margin, flip_rate) < power:
+            first = n + 1
         n += 1
-    return n
+    return first
 
 
 def detection_power(n: int, drop: float, flip_rate: float = FLIP_RATE, alpha: float = 0.05) -> float:
@@ -71,23 +74,29 @@ def detection_power(n: int, drop: float, flip_rate: float = FLIP_RATE, alpha: fl
     differ = drop + flip_rate
     if not 0 <= drop <= differ <= 1:
         raise ValueError(f"drop and flip_rate are proportions that add up to 1 or less: {drop=}, {flip_rate=}")
+    recovers = flip_rate / 2 / differ if differ else 0.5
+    k, at_most_k, exactly_k, total = -1, 0.0, 0.0, 0.0
     likely = _likely(n, differ)
-    critical = _critical_recoveries(max(likely[-1], 1), alpha)
-    # Beyond some hundred likely counts of differing tasks the power is smooth, and every stride-th is enough.
-    stride = 1 + len(likely) // 500
-    total = 0.0
-    for m in likely[::stride]:
-        if critical[m] >= 0:
-            total += _pmf(m, n, differ) * _cdf(critical[m], m, flip_rate / 2 / differ)
-    return min(1.0, stride * total)
+    for m, critical in zip(likely, _critical_recoveries(likely.start, alpha), strict=False):
+        if k < 0 <= critical:
+            k, at_most_k, exactly_k = critical, _cdf(critical, m, recovers), _pmf(critical, m, recovers)
+        elif k >= 0:
+            # P(recoveries <= k) and P(= k) from those among m - 1 tasks; the critical number grows by one at most.
+            at_most_k -= recovers * exactly_k
+            exactly_k *= m / (m - k) * (1 - recovers)
+            if critical > k:
+                k += 1
+                exactly_k *= (m - k + 1) / k * recovers / (1 - recovers)
+                at_most_k += exactly_k
+        total += _pmf(m, n, differ) * at_most_k
+    return min(1.0, total)
 
 
 def _rule_out_power(n: int, margin: float, flip_rate: float) -> float:
     recover = flip_rate / 2
-    likely = _likely(n, recover)
     total, b = 0.0, -1
-    for c in likely:
-        while b + c < n and _passes(b + 1, c, n, margin):
+    for c in _likely(n, recover):
+        while _passes(b + 1, c, n, margin):
             b += 1
         if b >= 0:
             total += _pmf(c, n, recover) * _cdf(b, n - c, recover / (1 - recover))
@@ -95,33 +104,36 @@ def _rule_out_power(n: int, margin: float, flip_rate: float) -> float:
 
 
 def _passes(b: int, c: int, n: int, margin: float) -> bool:
-    return b + c <= n and c > _critical_recoveries(b + c, 0.05)[b + c] and rules_out_drop(b, c, n, margin)
+    return b + c <= n and c > _most_recoveries(b + c, 0.05) and rules_out_drop(b, c, n, margin)
 
 
-def _critical_recoveries(m: int, alpha: float) -> tuple[int, ...]:
-    """For each number of differing tasks up to m or more, the most recoveries with which the two-sided test rejects."""
-    return _critical_table(1 << m.bit_length(), alpha)
-
-
-@lru_cache(maxsize=64)
-def _critical_table(size: int, alpha: float) -> tuple[int, ...]:
-    return tuple(c for c, _ in zip(_critical_values(alpha), range(size + 1), strict=False))
-
-
-def _critical_values(alpha: float) -> Iterator[int]:
-    c, tail, point, m = -1, 0.0, 0.0, 0
-    first = 1.0
-    while True:
-        following = first if c < 0 else point * (m - c) / (c + 1)
-        while 2 * (tail + following) < alpha:
-            c, tail, point = c + 1, tail + following, following
-            following = point * (m - c) / (c + 1)
-        yield c
-        # One more task: P(<= c) loses half of P(= c); P(= c) of m + 1 tasks follows from that of m.
-        tail -= point / 2
-        point *= (m + 1) / (2 * (m + 1 - c)) if c >= 0 else 0.0
+def _critical_recoveries(m: int, alpha: float) -> Iterator[int]:
+    """`_most_recoveries` for m, m + 1, ... differing tasks, each from the one before."""
+    k = _most_recoveries(m, alpha)
+    while k < 0:
+        yield k
         m += 1
-        first /= 2
+        k = _most_recoveries(m, alpha)
+    at_most_k, exactly_k = half_cdf(k, m), half_pmf(k, m)
+    while True:
+        following = exactly_k * (m - k) / (k + 1)
+        if 2 * (at_most_k + following) < alpha:
+            k, at_most_k, exactly_k = k + 1, at_most_k + following, following
+        yield k
+        m += 1
+        at_most_k -= exactly_k / 2
+        exactly_k *= m / (2 * (m - k))
+
+
+@lru_cache(maxsize=1 << 14)
+def _most_recoveries(m: int, alpha: float) -> int:
+    """The most recoveries among m differing tasks with which the two-sided test shows a regression; -1 for none."""
+    k = max(-1, int((m - normal_quantile(1 - alpha / 2) * sqrt(m)) / 2) - 1)
+    while k >= 0 and 2 * half_cdf(k, m) >= alpha:
+        k -= 1
+    while 2 * half_cdf(k + 1, m) < alpha:
+        k += 1
+    return k
 
 
 def _likely(n: int, p: float) -> range:

@@ -1,13 +1,12 @@
-"""Several samples a task: pass@k, and tests and intervals on the per-task change in passes."""
+"""Several samples a task: pass@k, and the mean change of the pass rate."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from math import fsum, gcd, inf, sqrt
+from collections.abc import Sequence
+from math import fsum, inf, sqrt
 
-from tjbench.compare.arguments import check_counts, check_fraction, check_integers
-from tjbench.compare.distributions import half_cdf, student_quantile
+from tjbench.compare.arguments import check_counts, check_fraction
+from tjbench.compare.distributions import student_quantile
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -25,45 +24,6 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     for i in range(n - fewer + 1, n + 1):
         none_passes *= 1 - more / i
     return 1 - none_passes
-
-
-def sign_flip_one_sided(differences: Sequence[int]) -> float:
-    """Exact p against a regression: the share of all sign assignments whose sum is at most the observed one.
-
-    `differences` holds, per task, passes in the new run minus passes in the old one, of equally many samples (else both
-    scaled to a common number). With one sample a task this is `mcnemar_one_sided`. Fisher's randomization test (1935).
-    """
-    check_integers(differences, "differences")
-    return sign_flip_tail(Counter(differences))
-
-
-def sign_flip_two_sided(differences: Sequence[int]) -> float:
-    """Exact p against any change: the share of sign assignments whose sum is at least as far from 0."""
-    check_integers(differences, "differences")
-    sign = 1 if sum(differences) <= 0 else -1
-    return min(1.0, 2 * sign_flip_tail(Counter(sign * d for d in differences)))
-
-
-def sign_flip_tail(tally: Mapping[int, int]) -> float:
-    """`sign_flip_one_sided` of differences given as {difference: how many tasks}."""
-    step = gcd(*tally) or 1
-    sizes: Counter[int] = Counter()
-    for difference, tasks in tally.items():
-        if difference:
-            sizes[abs(difference) // step] += tasks
-    total = sum(difference // step * tasks for difference, tasks in tally.items())
-    gained = (total + sum(size * tasks for size, tasks in sizes.items())) // 2
-    tasks = sizes.total()
-    if set(sizes) <= {1}:
-        return half_cdf(gained, tasks)
-    # One big integer holds the polynomial prod(1 + x^size), a fixed number of bits for each coefficient.
-    width = tasks + 1
-    ways = 1
-    for size in sorted(sizes.elements()):
-        ways += ways << (size * width)
-    mask = (1 << width) - 1
-    at_most = sum(ways >> (i * width) & mask for i in range(gained + 1))
-    return at_most / (1 << tasks)
 
 
 def delta_interval_k(

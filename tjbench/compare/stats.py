@@ -28,9 +28,8 @@ from tjbench.compare.samples import (
     delta_interval_k,
     lower_bound_k,
     pass_at_k,
-    sign_flip_one_sided,
-    sign_flip_two_sided,
 )
+from tjbench.compare.signflip import sign_flip_one_sided, sign_flip_two_sided
 
 __all__ = [
     "MIN_TASKS",
