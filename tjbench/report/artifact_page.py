@@ -11,6 +11,7 @@ from tjbench.report.page import Code, Page, Phrase, Section, Table, listing, sen
 from tjbench.report.units import counted, dollars, interval_pp, number, p_value, pass_rate, percent, signed_pp, tokens
 from tjbench.report.words import FLAG, MOCK_ALERT, VERDICT_ICON, causes_phrase, cost_change, cost_sentence, models
 
+ASIDE = 10
 RATES_SOURCE = {
     "packaged": "TokenJam's own table",
     "override": "a local override",
@@ -21,8 +22,8 @@ RATES_SOURCE = {
 def artifact_page(artifact: Artifact) -> Page:
     """``tasks`` are not listed one by one here."""
     return Page(
-        icon=VERDICT_ICON[artifact.verdict.value],
-        title=(Code(artifact.suite.name), f": {artifact.verdict.value}"),
+        icon=VERDICT_ICON[artifact.verdict],
+        title=(Code(artifact.suite.name), f": {artifact.verdict.value}{' (MOCK RUN)' if artifact.mock else ''}"),
         lead=((sentence(artifact.verdict_reason),),) if artifact.verdict_reason else (),
         alerts=tuple(_alerts(artifact)),
         tables=(_numbers(artifact),),
@@ -75,9 +76,9 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
     broke = [task.task_id for task in scored if task.candidate.passes < task.original.passes]
     gained = [task.task_id for task in scored if task.candidate.passes > task.original.passes]
     if broke:
-        yield (f"Passed by the original only ({number(len(broke))}): ", *listing(broke))
+        yield (f"Passed by the original only ({number(len(broke))}): ", *listing(broke, ASIDE))
     if gained:
-        yield (f"Passed by the candidate only ({number(len(gained))}): ", *listing(gained))
+        yield (f"Passed by the candidate only ({number(len(gained))}): ", *listing(gained, ASIDE))
     if artifact.n_unscored:
         yield (
             f"Unscored: {number(artifact.n_unscored)} of {counted(artifact.n_tasks, 'task')}, not counted as wrong.",

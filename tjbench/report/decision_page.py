@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tjbench.compare.artifact import Flag
 from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
+from tjbench.compare.stats import Verdict
 from tjbench.report.page import Code, Link, Page, Phrase, Section, Table, joined, listing, sentence
 from tjbench.report.units import counted, dollars, interval_pp, number, pass_rate, percent, signed_pp
 from tjbench.report.words import (
@@ -36,9 +37,9 @@ HEADER: tuple[Phrase, ...] = tuple(
 )
 NUMBERS = frozenset({2, 3, 4, 5})
 LEGEND: Phrase = (
-    "Pass: tasks passed of tasks scored. Δ: candidate minus original, in percentage points. Cost Δ: measured, beside what "
-    "TokenJam's rates claim. Verdict: candidate against original. Vs. baseline: this candidate against the baseline's, "
-    "task by task; p is one-sided.",
+    "Pass: tasks passed of tasks scored. Δ: candidate minus original, in percentage points. Cost Δ: measured, beside "
+    "what TokenJam's rates claim. Verdict: candidate against original. Vs. baseline: this candidate against the "
+    "baseline's, task by task; p is one-sided.",
 )
 FORK: Phrase = (
     "Nothing was measured, and that fails nothing: GitHub hands no secrets to a pull request from a fork. "
@@ -51,15 +52,17 @@ SEED: tuple[Phrase, ...] = (
     ("commit the ", Code("results/tjbench_*.json"), " it writes to that branch."),
 )
 BASELINE_SHA = 12
+ASIDE = 10
 
 
 def decision_page(decision: Decision, run_url: str | None = None) -> Page:
     """``run_url`` is where the whole report is."""
     icon, word = STATUS[decision.status]
+    mock = " (MOCK RUN)" if _is_mock(decision) else ""
     ordered = sorted(decision.rows, key=_urgency)
     return Page(
         icon=icon,
-        title=(f"TokenJam Bench: {word}",),
+        title=(f"TokenJam Bench: {word}{mock}",),
         lead=tuple((sentence(reason),) for reason in decision.reasons)
         + ((FORK,) if decision.status is Status.SKIPPED else ()),
         alerts=tuple(_alerts(decision)),
@@ -73,11 +76,15 @@ def decision_page(decision: Decision, run_url: str | None = None) -> Page:
 
 def _urgency(row: DecisionRow) -> tuple[int, bool]:
     order = list(ROW_STATUS)
-    return order.index(row.vs_baseline.status), verdict_word(row.verdict) != "significant_regression"
+    return order.index(row.vs_baseline.status), row.verdict is not Verdict.SIGNIFICANT_REGRESSION
+
+
+def _is_mock(decision: Decision) -> bool:
+    return decision.mock or any(Flag.MOCK in row.flags for row in decision.rows)
 
 
 def _alerts(decision: Decision) -> Iterator[Phrase]:
-    if decision.mock or any(Flag.MOCK in row.flags for row in decision.rows):
+    if _is_mock(decision):
         yield MOCK_ALERT
     guessed = sum(Flag.DEFAULT_RATES in row.flags for row in decision.rows)
     if guessed:
@@ -154,7 +161,7 @@ def _own(row: DecisionRow) -> Iterator[Phrase]:
         return
     yield (sentence(": ".join(filter(None, (f"Candidate against original: {row.verdict}", row.verdict_reason)))),)
     if row.broke:
-        yield (f"Passed by the original only ({number(len(row.broke))}): ", *listing(row.broke))
+        yield (f"Passed by the original only ({number(len(row.broke))}): ", *listing(row.broke, ASIDE))
     if row.n_unscored:
         share = percent(100 * row.n_unscored / row.n_tasks) if row.n_tasks else "—"
         yield (
@@ -176,14 +183,17 @@ def _own(row: DecisionRow) -> Iterator[Phrase]:
 
 def _changed_tasks(row: DecisionRow) -> Iterator[Phrase]:
     versus = row.vs_baseline
+    if versus.prompt_changed:
+        everywhere = len(versus.prompt_changed) == versus.n + versus.unscored
+        which: Phrase = ("every compared task.",) if everywhere else listing(versus.prompt_changed, ASIDE)
+        yield (f"prompt_changed ({number(len(versus.prompt_changed))}), compared all the same: ", *which)
     for ids, text in (
-        (versus.prompt_changed, "prompt_changed ({n}), compared all the same"),
         (versus.added, "Added since the baseline ({n}), left out of the comparison"),
         (versus.removed, "Removed since the baseline ({n})"),
         (versus.rechecked, "Checked differently than in the baseline ({n}), left out of the comparison"),
     ):
         if ids:
-            yield (text.format(n=number(len(ids))) + ": ", *listing(ids))
+            yield (text.format(n=number(len(ids))) + ": ", *listing(ids, ASIDE))
 
 
 def _flags(row: DecisionRow) -> Iterator[Phrase]:

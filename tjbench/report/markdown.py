@@ -180,14 +180,16 @@ def _table_blocks(table: Table, form: _Form) -> list[str]:
     title = [f"**{_inline(table.title)}**"] if table.title else []
     text = _table(table, form.padded)
     if form.width is not None and max(map(display_width, text.splitlines())) > form.width:
-        return title + [_table(part, form.padded) for part in stacked(table)]
+        return title + [_table(part, form.padded, form.width) for part in stacked(table)]
     return [*title, text]
 
 
-def _table(table: Table, padded: bool) -> str:
+def _table(table: Table, padded: bool, width: int | None = None) -> str:
     header = [_inline(cell, in_table=True) for cell in table.header]
     rows = [[_inline(cell, in_table=True) for cell in row] for row in table.rows]
     widths = [max(3, *(display_width(row[i]) for row in (header, *rows))) if padded else 3 for i in range(len(header))]
+    if width is not None:
+        widths[-1] = max(3, min(widths[-1], width - sum(widths[:-1]) - 3 * len(widths) - 1))
     rule = ["-" * (width - 1) + ":" if i in table.right else ":" + "-" * (width - 1) for i, width in enumerate(widths)]
     return "\n".join(_row(cells, widths, table.right) for cells in (header, rule, *rows))
 

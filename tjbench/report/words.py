@@ -34,10 +34,10 @@ STANDING: Mapping[Standing, str] = {
     Standing.NOT_RE_MEASURED: "not re-measured",
     Standing.NO_BASELINE: "first measurement",
 }
-VERDICT_ICON: Mapping[str, str] = {
-    "significant_regression": "❌",
-    "insufficient_evidence": "🟡",
-    "no_significant_regression": "✅",
+VERDICT_ICON: Mapping[Verdict, str] = {
+    Verdict.SIGNIFICANT_REGRESSION: "❌",
+    Verdict.INSUFFICIENT_EVIDENCE: "🟡",
+    Verdict.NO_SIGNIFICANT_REGRESSION: "✅",
 }
 FLAG: Mapping[Flag, str] = {
     Flag.MOCK: "Mock run: scripted answers, no measurement of a model.",
@@ -87,8 +87,9 @@ def cost_sentence(
     if claimed is not None:
         text += f"; TokenJam's rates imply {signed_percent(-claimed)}"
     if inflation is not None:
-        loud = " (that is where the saving goes)" if inflation > INFLATION_FLAG else ""
-        text += f"; the candidate wrote {times(inflation)} the output tokens{loud}"
+        short = measured is not None and claimed is not None and measured > -claimed
+        loud = ", which eats into the saving" if short and inflation > INFLATION_FLAG else ""
+        text += f"; the candidate wrote {times(inflation)} the original's output tokens{loud}"
     return text + "."
 
 
