@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 from tjbench import __version__
@@ -17,7 +17,8 @@ from tjbench.config import ModelSpec
 from tjbench.models.model import Model, Sampling
 from tjbench.pricing import Usage, cost_usd
 from tjbench.runner.attempt import Attempt
-from tjbench.runner.pool import Budget, Job, run_attempts
+from tjbench.runner.budget import Budget
+from tjbench.runner.pool import Job, run_attempts
 from tjbench.sandbox import Box, open_box
 from tjbench.scoring.score import Cause, Score
 from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
@@ -66,6 +67,10 @@ class Answer:
     model: ModelSpec
     attempt: Attempt
     score: Score
+
+    def as_json(self) -> dict[str, object]:
+        """The transcript line."""
+        return {"model": str(self.model), "attempt": asdict(self.attempt), "score": asdict(self.score)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +158,11 @@ class Bench:
 
     def _attempts(self, jobs: Mapping[JobKey, Job]) -> Iterator[tuple[Job, Attempt]]:
         cap = self.settings.max_cost_usd
-        budget = None if cap is None or self.settings.mock else Budget(cap_usd=cap, price=self._price, warn=self.warn)
+        budget = None if cap is None or self.settings.mock else Budget(cap, self._price, self._near_cap)
         return run_attempts(list(jobs.values()), concurrency=self.settings.concurrency, budget=budget)
+
+    def _near_cap(self, spent: float, cap: float) -> None:
+        self.warn(f"${spent:.2f} of the ${cap:.2f} that this run may spend is spent")
 
     def _price(self, spec: ModelSpec, usage: Usage) -> float:
         return cost_usd(usage, self.snapshot.rates[spec])

@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tjbench.bench import Bench, BenchResult, ModelOpener, Settings, Watcher
+from tjbench.bench import BenchResult
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
-from tjbench.compare.matrix import Matrix, build_matrix
+from tjbench.compare.matrix import Matrix, build_matrix, build_series, version_order
 from tjbench.config import Config
 from tjbench.errors import UsageError
-from tjbench.rows import Rows, SuiteLoader, gateways_of, mock_opener, plan_rows, resolve_mock, rule_of
-from tjbench.store.artifacts import Loaded, write_artifact
+from tjbench.measure import MeasureRun, measure
+from tjbench.rows import Rows, rule_of
+from tjbench.store.artifacts import Baseline, Loaded
 from tjbench.tokenjam import Snapshot
-
-LiveOpener = Callable[[Config], ModelOpener]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
-    """What to compare with: where it is from, its artifacts by file name, and files that could not be read."""
-
-    label: BaselineLabel
-    loaded: Loaded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateRun:
-    """One run's collaborators: everything that touches the world outside is passed in."""
-
-    config: Config
-    snapshot: Snapshot
-    baseline: Baseline
-    load_suite: SuiteLoader
-    open_live: LiveOpener
-    environ: Mapping[str, str]
-    out: Path
-    watch: Watcher
-    warn: Callable[[str], None]
-    commit: str | None
-    silent_mock: bool = False
-    allow_unsandboxed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,48 +25,24 @@ class GateResult:
 
     decision: Decision
     artifacts: Mapping[Path, Artifact]
-    result: BenchResult | None
 
 
-def measure(run: GateRun) -> tuple[Rows, BenchResult, dict[Path, Artifact]]:
-    """Plan and measure, and keep every artifact before anything is judged."""
-    rows = plan_rows(run.config, run.snapshot, run.load_suite)
-    if not rows.plans and not run.baseline.loaded.artifacts:
+def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
+    """Measure, compare with the baseline and decide."""
+    if not run.rows.plans and not baseline.loaded.artifacts:
         raise UsageError(
             "there is nothing to measure",
-            why="; ".join(rows.withdrawn.values()),
+            why="; ".join(run.rows.withdrawn.values()),
             fix="name a candidate: --candidate, or candidate in [[proof]]",
         )
-    mock = resolve_mock(run.config.run.mock, rows.plans, gateways_of(run.config), run.environ, silently=run.silent_mock)
-    seed = next((proof.seed for proof in run.config.proof if proof.seed is not None), None)
-    bench = Bench(
-        snapshot=run.snapshot,
-        open_model=mock_opener(run.config, seed) if mock else run.open_live(run.config),
-        settings=Settings(
-            concurrency=run.config.run.concurrency,
-            max_cost_usd=run.config.run.max_cost_usd,
-            mock=mock,
-            seed=seed,
-            commit=run.commit,
-            allow_unsandboxed=run.allow_unsandboxed,
-        ),
-        watch=run.watch,
-        warn=run.warn,
-    )
-    result = bench.run(rows.plans)
-    written = {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
-    return rows, result, written
-
-
-def run_gate(run: GateRun) -> GateResult:
-    """Measure, compare with the baseline and decide."""
-    rows, result, written = measure(run)
+    result, written = measure(run)
     matrix = build_matrix(
-        written.values(), run.baseline.loaded.artifacts.values(), rule_of(run.config), run.snapshot.version
+        written.values(), baseline.loaded.artifacts.values(), rule_of(run.config), run.snapshot.version
     )
-    decision = judge(matrix, run.config, rows, run.baseline, result)
+    decision = judge(matrix, run.config, run.rows, baseline, result)
     notes = (*decision.notes, *tokenjam_notes(run.snapshot))
-    return GateResult(decision=decision.model_copy(update={"notes": notes}), artifacts=written, result=result)
+    update = {"notes": notes, "tokenjam_version": run.snapshot.version}
+    return GateResult(decision=decision.model_copy(update=update), artifacts=written)
 
 
 def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result: BenchResult) -> Decision:
@@ -121,6 +70,38 @@ def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result
 def unreadable(loaded: Loaded) -> list[str]:
     """A baseline file that cannot be read makes the run incomplete: what it held is unknown."""
     return [f"incomplete: the baseline's {name} is not an artifact: {why}" for name, why in loaded.rejected.items()]
+
+
+def gate_stored(head: Loaded, baseline: Baseline, config: Config) -> Decision:
+    """The decision over artifacts that lie on disk; bad head files are listed and skipped."""
+    version = max((a.tokenjam_version for a in head.artifacts.values()), key=version_order, default=None)
+    matrix = build_matrix(head.artifacts.values(), baseline.loaded.artifacts.values(), rule_of(config), version)
+    policy = GatePolicy(fail_on=config.gate.fail_on, rule=rule_of(config))
+    decision = decide(matrix, policy, baseline=baseline.label, failures=unreadable(baseline.loaded))
+    notes = (*decision.notes, *skipped(head), *superseded(matrix))
+    return decision.model_copy(update={"notes": notes})
+
+
+def series_of(loaded: Loaded, config: Config) -> tuple[Matrix, Decision]:
+    """Every step of every series, and the decision over each series' last step alone."""
+    series = build_series(list(loaded.artifacts.values()), rule_of(config))
+    last = {row.key: row for row in series.rows}
+    policy = GatePolicy(fail_on=config.gate.fail_on, rule=rule_of(config))
+    label = BaselineLabel(ref="the step before")
+    decision = decide(Matrix(rows=tuple(last.values())), policy, baseline=label)
+    notes = (*decision.notes, *skipped(loaded), *superseded(series))
+    return series, decision.model_copy(update={"notes": notes})
+
+
+def skipped(loaded: Loaded) -> list[str]:
+    """Files that are named like artifacts and are none."""
+    return [f"skipped {name}: {why}" for name, why in loaded.rejected.items()]
+
+
+def superseded(matrix: Matrix) -> list[str]:
+    """How many artifacts a newer one of the same key stands in for."""
+    count = len(matrix.superseded)
+    return [f"{count} superseded {'artifact' if count == 1 else 'artifacts'} not used"] if count else []
 
 
 def tokenjam_notes(snapshot: Snapshot) -> tuple[str, ...]:

@@ -221,6 +221,18 @@ def parse_config(text: str, name: str) -> Config:
         raise _explained(error, text, name) from error
 
 
+def config_of(tables: Mapping[str, object], name: str) -> Config:
+    """A configuration from flags or inputs. Raises ``UsageError`` naming the value, spelled as ``name`` spells it."""
+    try:
+        return Config.model_validate(tables)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = next((part for part in reversed(first["loc"]) if isinstance(part, str)), "value")
+        message = str(first["msg"]).removeprefix("Value error, ")
+        shown = "" if isinstance(first["input"], Mapping) else f" (got {first['input']!r})"
+        raise UsageError(f"{name} {key.replace('_', '-')}: {message}{shown}") from error
+
+
 def _explained(error: ValidationError, text: str, name: str) -> UsageError:
     first = error.errors(include_url=False)[0]
     path = [part for part in first["loc"] if not (isinstance(part, str) and part.startswith("function-"))]

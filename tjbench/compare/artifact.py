@@ -15,7 +15,6 @@ from tjbench.compare.stats import Verdict, wilson_interval
 from tjbench.config import ModelSpec
 from tjbench.pricing import Rates, Usage, cost_usd
 
-SCHEMA = "tjbench/1"
 INFLATION_FLAG = 1.25
 
 
@@ -99,7 +98,7 @@ class SamplingRecord(_Record):
 class Artifact(_Record):
     """A measurement: identity, what was sent, what came out, and every task. Costs in USD."""
 
-    schema_: Literal["tjbench/1"] = Field(default=SCHEMA, alias="schema")
+    schema_: Literal["tjbench/1"] = Field(default="tjbench/1", alias="schema")
     bench_version: str
     tokenjam_version: str
     created_at: datetime

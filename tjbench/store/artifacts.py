@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tjbench.compare.artifact import Artifact
+from tjbench.compare.decision import BaselineLabel
 from tjbench.errors import UsageError
 from tjbench.store.legacy import is_legacy, read_legacy
 
@@ -27,6 +28,14 @@ class Loaded:
 
     artifacts: Mapping[str, Artifact]
     rejected: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What a run is compared with: where it is from, and what was found there."""
+
+    label: BaselineLabel
+    loaded: Loaded
 
 
 def file_name(artifact: Artifact, short_id: str) -> str:
@@ -105,15 +114,30 @@ def _check_ids(artifact: Artifact, name: str) -> None:
         seen.add(task.task_id)
 
 
-def load_directory(directory: Path) -> Loaded:
-    """Artifacts directly in ``directory``; a bad file is listed, not fatal. A missing directory is (exit 2)."""
-    if not directory.is_dir():
-        raise UsageError(f"there is no directory {directory}", fix="name one that holds tjbench_*.json artifacts")
-    contents = {path.name: path for path in sorted(directory.glob(PATTERN)) if path.is_file()}
+def load_path(path: Path) -> Loaded:
+    """Artifacts directly in a directory, where a bad file is listed, or one file, where it is fatal.
+
+    Raises ``UsageError`` for a path that does not exist and for a named file that is no artifact.
+    """
+    if path.is_file():
+        return Loaded(artifacts={path.name: read_file(path)}, rejected={})
+    if not path.is_dir():
+        raise UsageError(f"there is no directory {path}", fix="name one that holds tjbench_*.json artifacts")
     artifacts, rejected = {}, {}
-    for name, path in contents.items():
+    for found in sorted(path.glob(PATTERN)):
         try:
-            artifacts[name] = read_file(path)
+            artifacts[found.name] = read_file(found)
+        except UsageError as error:
+            rejected[found.name] = error.why or error.what
+    return Loaded(artifacts=artifacts, rejected=rejected)
+
+
+def parse_files(files: Mapping[str, bytes]) -> Loaded:
+    """Artifacts by path from their contents; a bad one is listed."""
+    artifacts, rejected = {}, {}
+    for name, content in files.items():
+        try:
+            artifacts[name] = parse_artifact(content, name)
         except UsageError as error:
             rejected[name] = error.why or error.what
     return Loaded(artifacts=artifacts, rejected=rejected)

@@ -1,0 +1,264 @@
+"""One CI run: event, configuration, baseline, gate, publish, exit code. `tjb ci` fed by `INPUT_*` and `GITHUB_*`."""
+
+from __future__ import annotations
+
+import difflib
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from tjbench.ci import GateResult, run_gate
+from tjbench.compare.decision import Decision, Status
+from tjbench.config import Config, Policy, parse_config
+from tjbench.errors import ExitCode, IncompleteError, UsageError
+from tjbench.github.actions import Commands, inputs
+from tjbench.github.api import ApiRepository, ApiThread, connect
+from tjbench.github.baseline import Repository
+from tjbench.github.event import Event, require_trusted_head
+from tjbench.measure import MeasureRun
+from tjbench.models.cached import Journal
+from tjbench.models.providers import missing_key
+from tjbench.progress import Progress
+from tjbench.publish import Publisher, ReportPlace
+from tjbench.rows import gateways_of, models_of, plan_rows
+from tjbench.settings import overridden
+from tjbench.store.artifacts import Baseline
+from tjbench.workplace import CONFIG_NAME, Workplace
+
+INPUTS = {
+    "config": "",
+    "benchmarks": "",
+    "original": "",
+    "candidate": "",
+    "limit": "",
+    "samples": "",
+    "tokenjam-version": "latest",
+    "baseline": "auto",
+    "baseline-dir": "",
+    "fail-on": "",
+    "alpha": "",
+    "margin-pp": "",
+    "max-cost-usd": "10",
+    "concurrency": "",
+    "mock": "auto",
+    "allow-overrides": "false",
+    "comment": "auto",
+    "comment-id": "",
+    "mode": "auto",
+    "report-file": "",
+    "journal-dir": "",
+    "results-dir": "results",
+    "github-token": "",
+}
+"""Every input with its default; an empty default leaves the configuration's value."""
+
+SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET")
+MODES = ("auto", "gate", "record", "upgrade-check", "post-comment")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionRun:
+    """One run's inputs and surroundings. ``repository`` is the hosting API, or None to read the local clone."""
+
+    event: Event
+    given: Mapping[str, str]
+    place: Workplace
+    repository: Repository | None
+    thread: ApiThread | None
+    commands: Commands
+    log: TextIO
+
+    def value(self, name: str) -> str:
+        """An input, else its default."""
+        return self.given.get(name, INPUTS[name])
+
+    def choice(self, name: str, *allowed: str) -> str:
+        """An input with few values. Raises ``UsageError`` for any other."""
+        value = self.value(name).lower()
+        if value not in allowed:
+            raise UsageError(f"input {name}: {value!r} is not one of {', '.join(allowed)}")
+        return value
+
+
+def open_action(environ: Mapping[str, str], root: Path, log: TextIO) -> ActionRun:
+    """Read event and inputs, and mask every secret before anything else is printed."""
+    commands = Commands(log)
+    given = inputs(environ)
+    for name, secret in environ.items():
+        if secret and (name.endswith(SECRET_ENDINGS) or name.upper() == "INPUT_GITHUB-TOKEN"):
+            commands.mask(secret)
+    _refuse_unknown(given)
+    event = Event.from_environ(environ)
+    token = given.get("github-token") or environ.get("GITHUB_TOKEN", "")
+    client = connect(event.api_url, token) if token and event.repository else None
+    thread = None
+    if client and event.pull_request:
+        thread = ApiThread(client=client, full_name=event.repository, number=event.pull_request)
+    return ActionRun(
+        event=event,
+        given=given,
+        place=Workplace(root=root, environ=environ, confined=True),
+        repository=ApiRepository(client=client, full_name=event.repository) if client else None,
+        thread=thread,
+        commands=commands,
+        log=log,
+    )
+
+
+def run_action(run: ActionRun) -> ExitCode:
+    """The whole run; what it found is published before the exit code is decided on."""
+    publisher = Publisher(
+        event=run.event,
+        environ=run.place.environ,
+        commands=run.commands,
+        place=_report_place(run),
+        thread=run.thread if run.choice("comment", "auto", "off") == "auto" else None,
+        comment_id=run.value("comment-id") or run.event.gate_id,
+        log=run.log,
+    )
+    try:
+        mode = run.choice("mode", *MODES)
+        if mode == "post-comment":
+            return publisher.post_stored()
+        result = _gate(run, record=mode == "record")
+    except IncompleteError as error:
+        decision = Decision(status=Status.INCOMPLETE, exit_code=ExitCode.INCOMPLETE, reasons=(str(error),))
+        result = GateResult(decision=decision, artifacts={})
+    except UsageError as error:
+        publisher.refuse(error)
+        raise
+    publisher.publish(result)
+    return result.decision.exit_code
+
+
+def _gate(run: ActionRun, *, record: bool) -> GateResult:
+    config, notes = read_config(run, record=record)
+    if run.event.is_fork and run.event.name == "pull_request" and _lacks_keys(config, run.place.environ):
+        reason = "skipped: a pull request from a fork has no secrets, so no model can be asked"
+        return GateResult(
+            decision=Decision(status=Status.SKIPPED, exit_code=ExitCode.PASSED, reasons=(reason,)), artifacts={}
+        )
+    keys = any(name.endswith("_API_KEY") and value for name, value in run.place.environ.items())
+    require_trusted_head(run.event, run.place.commit(), keys_present=keys)
+    baseline = _baseline(run, config, record=record)
+    label = baseline.label
+    run.commands.print(f"baseline: {label.ref or 'none'}{f' at {label.sha}' if label.sha else ''}")
+    trusted = run.choice("allow-overrides", "true", "false") == "true"
+    snapshot = run.place.snapshot(config, trust_overrides=trusted)
+    run.commands.print(f"tokenjam {snapshot.version}, asked by {snapshot.lookup}")
+    progress = Progress(run.log)
+    with ExitStack() as stack:
+        measure = MeasureRun(
+            config=config,
+            snapshot=snapshot,
+            rows=plan_rows(config, snapshot, run.place.suite_loader()),
+            open_live=run.place.live_opener(stack.enter_context(_journal(run, stack))),
+            environ=run.place.environ,
+            out=run.place.inside(run.value("results-dir")),
+            watch=progress.watch,
+            warn=progress.warn,
+            commit=run.event.head_sha or run.place.commit(),
+        )
+        result = run_gate(measure, baseline)
+    progress.finish()
+    upgrade = run.place.environ.get("TJBENCH_UPGRADE_WARNING")
+    warnings = (upgrade,) if upgrade else ()
+    decision = result.decision
+    return GateResult(
+        decision=decision.model_copy(update={"notes": (*warnings, *notes, *decision.notes)}),
+        artifacts=result.artifacts,
+    )
+
+
+def read_config(run: ActionRun, *, record: bool = False) -> tuple[Config, list[str]]:
+    """The workspace's configuration, on a pull request under the base commit's policy, under the inputs."""
+    name = run.given.get("config")
+    config = run.place.read_config(name)
+    notes: list[str] = []
+    if run.event.pull_request is not None and run.event.base_sha:
+        config, changed = config.with_policy_of(_base_config(run, name or CONFIG_NAME))
+        if changed:
+            notes.append(f"this pull request's own {', '.join(changed)} will count once it is merged, not here")
+    return overridden(config, _given(run, config, record=record), "input"), notes
+
+
+def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]:
+    """Inputs by the name of their configuration key. The cap is the input's unless the file sets its own."""
+    mock = run.choice("mock", "auto", "true", "false")
+    cap = run.given.get("max-cost-usd") or (INPUTS["max-cost-usd"] if config.run.max_cost_usd is None else None)
+    names = ("benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency")
+    given: dict[str, object] = {name: run.given.get(name) for name in names}
+    given |= {"fail_on": run.given.get("fail-on"), "margin_pp": run.given.get("margin-pp"), "max_cost_usd": cap}
+    if "mock" in run.given and mock != "auto":
+        given["mock"] = mock == "true"
+    if record:
+        given["fail_on"] = str(Policy.INCOMPLETE)
+    return given
+
+
+def _base_config(run: ActionRun, name: str) -> Config:
+    """The configuration at the pull request's base commit; the embedded default where it has none yet."""
+    sha = run.event.base_sha
+    assert sha is not None
+    content = run.repository.file(sha, name) if run.repository else run.place.checkout.file(sha, name)
+    if content is None:
+        return Config()
+    try:
+        return parse_config(content.decode("utf-8"), f"{name} at {sha[:12]}")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} at {sha[:12]} is not UTF-8", why=str(error)) from error
+
+
+def _baseline(run: ActionRun, config: Config, *, record: bool) -> Baseline:
+    return run.place.baseline(
+        "none" if record else run.value("baseline"),
+        repository=run.repository,
+        directory=run.given.get("baseline-dir") or config.baseline.dir,
+        base_ref=run.event.base_ref,
+        push_ref=run.event.push_ref,
+    )
+
+
+def _lacks_keys(config: Config, environ: Mapping[str, str]) -> bool:
+    if config.run.mock is True:
+        return False
+    gateways = gateways_of(config)
+    return any(missing_key(spec, gateways, environ) for spec in models_of(config))
+
+
+def _journal(run: ActionRun, stack: ExitStack) -> Journal:
+    """Answers are kept outside the workspace, where a pull request cannot have put any."""
+    named = run.given.get("journal-dir")
+    if named is None:
+        return Journal(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tjbench-journal-"))))
+    directory = (run.place.root / named).resolve()
+    if run.place.checkout.tracks(directory):
+        raise UsageError(
+            f"journal-dir {named} is tracked by git",
+            why="a pull request could bring its own answers",
+            fix="name a directory that actions/cache restores and git ignores",
+        )
+    return Journal(directory)
+
+
+def _report_place(run: ActionRun) -> ReportPlace:
+    named = run.given.get("report-file")
+    return ReportPlace(
+        root=run.place.root,
+        directory=run.place.inside(run.value("results-dir")),
+        json=run.place.inside(named) if named else None,
+    )
+
+
+def _refuse_unknown(given: Mapping[str, str]) -> None:
+    for name in given:
+        if name not in INPUTS:
+            close = difflib.get_close_matches(name, INPUTS, n=1)
+            raise UsageError(
+                f"there is no input {name!r}",
+                why=f"the inputs are {', '.join(INPUTS)}",
+                fix=f"did you mean {close[0]!r}?" if close else "remove it",
+            )

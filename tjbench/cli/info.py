@@ -1,0 +1,55 @@
+"""`tjb recommend`, `tjb version` and `tjb benchmarks`: what is there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tjbench.cli import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    app.command()(recommend)
+    app.command()(benchmarks)
+    app.command()(version)
+
+
+def recommend(
+    original: Annotated[str | None, typer.Option(help="The model in use, as provider:model.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="TokenJam's whole map.")] = False,
+    json: options.Json = False,
+) -> int:
+    """Show which cheaper model the installed TokenJam recommends, and what its rates imply is saved.
+
+    Example: tjb recommend --original anthropic:claude-opus-4-8
+    """
+    from tjbench.recommend import tell_recommendations
+
+    return tell_recommendations(
+        original, everything=all, as_json=json, environ=os.environ, cwd=Path.cwd(), stdout=sys.stdout
+    )
+
+
+def benchmarks(json: options.Json = False) -> int:
+    """List the built-in suites.
+
+    Example: tjb benchmarks
+    """
+    from tjbench.recommend import tell_benchmarks
+
+    return tell_benchmarks(as_json=json, stdout=sys.stdout)
+
+
+def version(json: options.Json = False) -> int:
+    """Show the versions of TokenJam Bench and of the TokenJam it asks; warn when another `tjb` comes first.
+
+    Example: tjb version
+    """
+    from tjbench.recommend import tell_version
+
+    return tell_version(as_json=json, environ=os.environ, cwd=Path.cwd(), stdout=sys.stdout, stderr=sys.stderr)

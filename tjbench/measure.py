@@ -1,0 +1,110 @@
+"""Measure what a configuration asks for, and keep every artifact before anything is judged."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, Settings, Watcher
+from tjbench.compare.artifact import Artifact
+from tjbench.config import Config, ModelSpec
+from tjbench.pricing import Usage, cost_usd
+from tjbench.rows import Rows, gateways_of, mock_opener, resolve_mock
+from tjbench.store.artifacts import write_artifact
+from tjbench.tokenjam import Snapshot
+
+LiveOpener = Callable[[Config], ModelOpener]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureRun:
+    """The collaborators of one measurement; all that touches the world outside is passed in.
+
+    ``silent_mock`` lets scripted models stand in where no key is there, which a gate must not.
+    """
+
+    config: Config
+    snapshot: Snapshot
+    rows: Rows
+    open_live: LiveOpener
+    environ: Mapping[str, str]
+    out: Path
+    watch: Watcher
+    warn: Callable[[str], None]
+    commit: str | None
+    silent_mock: bool = False
+    allow_unsandboxed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What one model may cost at most: every answer as long as allowed. Tokens are estimated from characters."""
+
+    spec: ModelSpec
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    priced: bool
+
+
+def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
+    """Ask, score, compare, and write one artifact a row into ``run.out``."""
+    mock = is_mock(run)
+    seed = next((proof.seed for proof in run.config.proof if proof.seed is not None), None)
+    bench = Bench(
+        snapshot=run.snapshot,
+        open_model=mock_opener(run.config, seed) if mock else run.open_live(run.config),
+        settings=Settings(
+            concurrency=run.config.run.concurrency,
+            max_cost_usd=run.config.run.max_cost_usd,
+            mock=mock,
+            seed=seed,
+            commit=run.commit,
+            allow_unsandboxed=run.allow_unsandboxed,
+        ),
+        watch=run.watch,
+        warn=run.warn,
+    )
+    result = bench.run(run.rows.plans)
+    return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
+
+
+def is_mock(run: MeasureRun) -> bool:
+    """Whether scripted models answer in this run."""
+    return resolve_mock(
+        run.config.run.mock, run.rows.plans, gateways_of(run.config), run.environ, silently=run.silent_mock
+    )
+
+
+def estimate(plans: Sequence[RowPlan], snapshot: Snapshot) -> list[Estimate]:
+    """Upper bounds by model for all distinct calls of ``plans``, at three characters a token."""
+    calls: Counter[ModelSpec] = Counter()
+    prompts: Counter[ModelSpec] = Counter()
+    answers: Counter[ModelSpec] = Counter()
+    seen = set()
+    for plan in plans:
+        for spec in (plan.original, plan.candidate):
+            for task in plan.suite.tasks:
+                job = (spec, plan.suite.name, task.id, plan.sampling)
+                if job in seen:
+                    continue
+                seen.add(job)
+                characters = sum(len(message.content) for message in task.messages)
+                calls[spec] += plan.samples
+                prompts[spec] += plan.samples * math.ceil(characters / 3)
+                answers[spec] += plan.samples * plan.sampling.max_tokens
+    return [
+        Estimate(
+            spec=spec,
+            calls=calls[spec],
+            input_tokens=prompts[spec],
+            output_tokens=answers[spec],
+            cost_usd=cost_usd(Usage(input=prompts[spec], output=answers[spec]), snapshot.rates[spec]),
+            priced=snapshot.rates[spec].source != "default",
+        )
+        for spec in calls
+    ]

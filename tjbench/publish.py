@@ -1,0 +1,198 @@
+"""A decision made public: report files, step summary, outputs, annotations, and the comment last."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from pydantic import ValidationError
+
+from tjbench.ci import GateResult
+from tjbench.compare.decision import Decision, RowStatus, Status
+from tjbench.errors import ExitCode, TjbError, UsageError
+from tjbench.github.actions import Commands, write_outputs, write_summary
+from tjbench.github.comment import Marker, Posted, Thread, upsert_comment
+from tjbench.github.event import Event
+from tjbench.report.html import render_html
+from tjbench.report.junit import render_junit
+from tjbench.report.markdown import render_decision
+
+COMMENT_CHARACTERS = 65_000
+VERDICT_KEYS = (
+    "suite",
+    "original_model",
+    "candidate_model",
+    "n_scored",
+    "original_pass",
+    "candidate_pass",
+    "accuracy_delta_pp",
+    "delta_ci_pp",
+    "p_value",
+    "cost_delta_pct",
+    "verdict",
+)
+VERSUS_KEYS = ("b", "c", "p_value", "adjusted_significant", "status")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPlace:
+    """Where report files go; ``root`` is the workspace, and ``json`` the report for a later job that may comment."""
+
+    root: Path
+    directory: Path
+    json: Path | None
+
+    def shown(self, path: Path) -> str:
+        """A path as later steps of the job see it: relative to the workspace."""
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """Everything that a run tells GitHub. A comment that cannot be written is said, and fails nothing."""
+
+    event: Event
+    environ: Mapping[str, str]
+    commands: Commands
+    place: ReportPlace
+    thread: Thread | None
+    comment_id: str
+    log: TextIO
+
+    def publish(self, result: GateResult) -> None:
+        """Files first, then log, summary and annotations, then the comment, then the outputs that name it all."""
+        decision = result.decision
+        files = self._write_files(result)
+        report = render_decision(decision, run_url=self.event.run_url)
+        with self.commands.group("TokenJam Bench report"):
+            self.commands.print(render_decision(decision, folded=False))
+        self._summarize(report)
+        self._annotate(decision)
+        url = self._comment(decision, self.place.shown(files["report-md"]))
+        outputs = {name: self.place.shown(path) for name, path in files.items() if name != "report-file"}
+        outputs |= {"results-dir": self.place.shown(self.place.directory), "comment-url": url}
+        self._output({**outputs, **_facts(decision)})
+        give_to_owner([*files.values(), *result.artifacts], self.place.root)
+
+    def post_stored(self) -> ExitCode:
+        """Post the report of an earlier job, from its file: data from outside, checked and rendered anew."""
+        path = self.place.json
+        if path is None:
+            raise UsageError("mode post-comment needs report-file", why="it posts the report of an earlier job")
+        decision = read_report(path)
+        url = self._comment(decision, self.place.shown(path))
+        self._summarize(render_decision(decision, run_url=self.event.run_url))
+        self._output({"comment-url": url, **_facts(decision)})
+        return ExitCode.PASSED
+
+    def refuse(self, error: TjbError) -> None:
+        """Say a configuration error where people look: annotation and summary."""
+        self.commands.annotation("error", str(error), title="TokenJam Bench")
+        self._summarize(
+            render_decision(Decision(status=Status.INCOMPLETE, exit_code=error.exit_code, reasons=(str(error),)))
+        )
+
+    def _write_files(self, result: GateResult) -> dict[str, Path]:
+        directory = self.place.directory
+        decision = result.decision
+        texts = {
+            "report-md": ("tjbench-report.md", render_decision(decision, run_url=self.event.run_url)),
+            "report-html": ("tjbench-report.html", render_html(decision, list(result.artifacts.values()))),
+            "junit": ("tjbench-junit.xml", render_junit(decision)),
+        }
+        files = {name: write_inside(directory / file, text) for name, (file, text) in texts.items()}
+        if self.place.json:
+            files["report-file"] = write_inside(self.place.json, decision.model_dump_json(indent=1))
+        return files
+
+    def _summarize(self, report: str) -> None:
+        if target := self.environ.get("GITHUB_STEP_SUMMARY"):
+            write_summary(Path(target), report)
+
+    def _annotate(self, decision: Decision) -> None:
+        level = {Status.REGRESSION: "error", Status.INCOMPLETE: "error", Status.INCONCLUSIVE: "warning"}
+        if decision.exit_code is ExitCode.PASSED and decision.status in {Status.REGRESSION, Status.INCOMPLETE}:
+            level[decision.status] = "warning"
+        if kind := level.get(decision.status):
+            for reason in decision.reasons:
+                self.commands.annotation(kind, reason, title="TokenJam Bench")
+        if warning := self.environ.get("TJBENCH_UPGRADE_WARNING"):
+            self.commands.annotation("warning", warning, title="TokenJam Bench")
+
+    def _comment(self, decision: Decision, report: str) -> str:
+        if self.thread is None:
+            return ""
+        marker = Marker(
+            gate=self.comment_id,
+            sha=self.event.head_sha,
+            run=self.event.run_id,
+            attempt=self.event.run_attempt,
+        )
+        text = render_decision(decision, limit=COMMENT_CHARACTERS, run_url=self.event.run_url)
+        posted = upsert_comment(self.thread, marker, text, run_url=self.event.run_url)
+        if isinstance(posted, Posted):
+            self.commands.print(f"comment {posted.outcome}: {posted.url}")
+            return posted.url
+        need = f" The job needs `permissions: {posted.permission}`." if posted.permission else ""
+        message = f"the comment could not be written: {posted.reason}.{need} It is kept in {report}."
+        self.commands.annotation("notice", message, title="TokenJam Bench")
+        return ""
+
+    def _output(self, outputs: Mapping[str, str]) -> None:
+        if target := self.environ.get("GITHUB_OUTPUT"):
+            write_outputs(Path(target), outputs)
+
+
+def _facts(decision: Decision) -> dict[str, str]:
+    rows = []
+    for row in decision.rows:
+        data = row.model_dump(mode="json")
+        versus = {key: data["vs_baseline"][key] for key in VERSUS_KEYS}
+        rows.append({**{key: data[key] for key in VERDICT_KEYS}, "vs_baseline": versus})
+    regressions = sum(row.vs_baseline.status is RowStatus.REGRESSION for row in decision.rows)
+    return {
+        "status": str(decision.status),
+        "verdicts": json.dumps(rows, separators=(",", ":")),
+        "regressions": str(regressions),
+        "tokenjam-version": decision.tokenjam_version or "",
+        "baseline-ref": decision.baseline.ref or "",
+        "cost-usd": f"{decision.cost_usd:.6f}",
+    }
+
+
+def read_report(path: Path) -> Decision:
+    """A stored decision; raises ``UsageError`` when the file is none."""
+    try:
+        return Decision.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{path} is not a report", why=f"{where}: {first['msg']}") from error
+
+
+def write_inside(path: Path, text: str) -> Path:
+    """Write a report, never through a symbolic link."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(path, flags, 0o644), "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+    return path
+
+
+def give_to_owner(paths: list[Path], root: Path) -> None:
+    """Give what root wrote to the workspace's owner: files of root's break the next checkout on a runner that stays."""
+    if os.geteuid() != 0:
+        return
+    owner = root.stat()
+    for path in {*paths, *(path.parent for path in paths)}:
+        if path != root and path.is_relative_to(root):
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

@@ -1,0 +1,128 @@
+"""Decisions and series told: Markdown for people, one JSON document for programs, files where asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from tjbench.ci import gate_stored, series_of
+from tjbench.compare.artifact import Artifact
+from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow
+from tjbench.compare.matrix import Matrix
+from tjbench.config import Config
+from tjbench.errors import ExitCode, UsageError
+from tjbench.report.html import render_html
+from tjbench.report.markdown import render_decision, render_series
+from tjbench.store.artifacts import Baseline, load_path
+
+
+def tell_decision(
+    decision: Decision,
+    *,
+    artifacts: Sequence[Artifact],
+    as_json: bool,
+    markdown: Path | None,
+    html: Path | None,
+    stdout: TextIO,
+    stderr: TextIO,
+) -> None:
+    """Print the report (to stderr under ``--json``) and write the files that were asked for."""
+    people = stderr if as_json else stdout
+    people.write(f"{render_decision(decision, folded=False).rstrip()}\n")
+    if markdown:
+        write_text(markdown, render_decision(decision))
+    if html:
+        write_text(html, render_html(decision, artifacts))
+    if as_json:
+        stdout.write(decision_json(decision) + "\n")
+
+
+def tell_gate(
+    head: Path,
+    baseline: Path,
+    config: Config,
+    *,
+    as_json: bool,
+    markdown: Path | None,
+    stdout: TextIO,
+    stderr: TextIO,
+) -> ExitCode:
+    """`tjb gate`: decide over stored artifacts and tell."""
+    before = Baseline(label=BaselineLabel(ref=str(baseline)), loaded=load_path(baseline))
+    now = load_path(head)
+    decision = gate_stored(now, before, config)
+    tell_decision(
+        decision,
+        artifacts=list(now.artifacts.values()),
+        as_json=as_json,
+        markdown=markdown,
+        html=None,
+        stdout=stdout,
+        stderr=stderr,
+    )
+    return decision.exit_code
+
+
+def tell_matrix(directory: Path, *, as_json: bool, stdout: TextIO) -> ExitCode:
+    """`tjb matrix`: every series, and exit 1 when the last step of one is a regression."""
+    series, decision = series_of(load_path(directory), Config())
+    code = ExitCode.REGRESSION if decision.exit_code is ExitCode.REGRESSION else ExitCode.PASSED
+    if as_json:
+        stdout.write(json.dumps(series_json(series, decision, code), indent=1) + "\n")
+    else:
+        ending = [*decision.reasons, *decision.notes]
+        stdout.write("\n".join([render_series(series).rstrip(), "", *ending, ""]))
+    return code
+
+
+def decision_json(decision: Decision) -> str:
+    """The decision as an indented JSON document."""
+    return decision.model_dump_json(indent=1)
+
+
+def series_json(series: Matrix, decision: Decision, code: ExitCode) -> dict[str, object]:
+    """Rows in series order, each with its step against the one before; ``last`` is the judged step of each series."""
+    return {
+        "exit_code": int(code),
+        "status": decision.status,
+        "reasons": decision.reasons,
+        "steps": [
+            {
+                "suite": row.key.suite,
+                "original_model": row.key.original,
+                "slot": row.key.slot,
+                "tokenjam_version": row.head.tokenjam_version,
+                "candidate_model": row.head.candidate_model,
+                "n_scored": row.head.n_scored,
+                "original_pass": row.head.original_pass,
+                "candidate_pass": row.head.candidate_pass,
+                "accuracy_delta_pp": row.head.accuracy_delta_pp,
+                "cost_delta_pct": row.head.cost_delta_pct,
+                "verdict": row.head.verdict,
+                "previous_version": row.baseline.tokenjam_version if row.baseline else None,
+                "standing": row.standing,
+                "b": row.change.b if row.change else None,
+                "c": row.change.c if row.change else None,
+                "p_value": row.change.p_one_sided if row.change else None,
+            }
+            for row in series.rows
+            if row.head is not None
+        ],
+        "last": [_dumped(row) for row in decision.rows],
+        "notes": decision.notes,
+    }
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a report; raises ``UsageError`` where the path cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+
+
+def _dumped(row: DecisionRow) -> dict[str, object]:
+    return row.model_dump(mode="json")

@@ -1,0 +1,132 @@
+"""The run's surroundings made into collaborators: tokenjam, suites, live models, the repository, places on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tjbench.bench import ModelOpener
+from tjbench.compare.decision import BaselineLabel
+from tjbench.config import Config, ModelSpec, parse_config
+from tjbench.errors import UsageError
+from tjbench.github import baseline as releases
+from tjbench.github.baseline import Repository
+from tjbench.github.checkout import Checkout
+from tjbench.measure import LiveOpener
+from tjbench.models.cached import Journal
+from tjbench.models.model import Model
+from tjbench.models.providers import open_model
+from tjbench.rows import SuiteLoader, gateways_of, models_of
+from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
+from tjbench.suites import load_suite
+from tjbench.suites.task import Suite
+from tjbench.tokenjam import Snapshot, open_tokenjam
+
+CONFIG_NAME = "tjbench.toml"
+CONFIG_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """Where a run happens: its directory (``root``) and environment. ``confined`` keeps suite files inside ``root``."""
+
+    root: Path
+    environ: Mapping[str, str]
+    confined: bool = False
+
+    def snapshot(self, config: Config, *, trust_overrides: bool) -> Snapshot:
+        """What the installed tokenjam says of the configuration's models."""
+        tokenjam = open_tokenjam(environ=self.environ, cwd=self.root)
+        return tokenjam.snapshot(models_of(config), trust_overrides=trust_overrides)
+
+    def suite_loader(self) -> SuiteLoader:
+        """Loads each suite once."""
+        cache: dict[tuple[str, str | None], Suite] = {}
+
+        def load(name: str, data: str | None) -> Suite:
+            if (name, data) not in cache:
+                rows = self.root / data if data else None
+                cache[name, data] = load_suite(name, workspace=self.root, data=rows, confine=self.confined)
+            return cache[name, data]
+
+        return load
+
+    def live_opener(self, journal: Journal | None) -> LiveOpener:
+        """Opens real models, over the journal when there is one."""
+
+        def configured(config: Config) -> ModelOpener:
+            def open_live(spec: ModelSpec, _suite: Suite) -> Model:
+                return open_model(spec, gateways_of(config), self.environ, journal=journal)
+
+            return open_live
+
+        return configured
+
+    def journal_directory(self) -> Path:
+        """Where answers are kept unless the user names another place."""
+        cache = self.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 (HOME may be unset)
+        return Path(cache) / "tjbench" / "journal"
+
+    def read_config(self, name: str | None) -> Config:
+        """The named configuration file; without a name ``tjbench.toml`` if it is there, else the embedded default."""
+        path = self.root / (name or CONFIG_NAME)
+        if name is None and not path.exists():
+            return Config()
+        return parse_config(self.read_text(path), name or CONFIG_NAME)
+
+    def read_text(self, path: Path) -> str:
+        """A small UTF-8 file that the user named."""
+        try:
+            if path.stat().st_size > CONFIG_BYTES:
+                raise UsageError(f"{path} is too large", why=f"more than {CONFIG_BYTES >> 20} MiB")
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path} is not UTF-8", why=str(error)) from error
+
+    def baseline(
+        self,
+        request: str,
+        *,
+        repository: Repository | None = None,
+        directory: str,
+        base_ref: str | None = None,
+        push_ref: str | None = None,
+    ) -> Baseline:
+        """The baseline the user asks for: ``path:`` from disk, ``none``, everything else from the repository."""
+        kind, _, place = request.partition(":")
+        if kind == "path":
+            if not place:
+                raise UsageError("baseline path: names no directory", fix="write path:results/baseline")
+            return Baseline(label=BaselineLabel(ref=request), loaded=load_path(self.root / place))
+        if request == "none":
+            label = BaselineLabel(notes=("no baseline was asked for",))
+            return Baseline(label=label, loaded=Loaded(artifacts={}, rejected={}))
+        checkout = self.checkout
+        if request == "auto" and repository is None and checkout.head() is None:
+            label = BaselineLabel(notes=(f"{self.root} is no git repository, so it has no release branch",))
+            return Baseline(label=label, loaded=Loaded(artifacts={}, rejected={}))
+        chosen = releases.select_baseline(
+            repository or checkout, request, directory=directory, base_ref=base_ref, push_ref=push_ref
+        )
+        label = BaselineLabel(ref=chosen.ref, sha=chosen.sha, notes=chosen.notes)
+        return Baseline(label=label, loaded=parse_files(chosen.files))
+
+    @property
+    def checkout(self) -> Checkout:
+        """The git repository in ``root``."""
+        return Checkout(root=self.root, path=self.environ.get("PATH"))
+
+    def commit(self) -> str | None:
+        """The commit checked out in ``root``; ``None`` outside a repository."""
+        return self.checkout.head()
+
+    def inside(self, name: str) -> Path:
+        """A path of the user's that must lie in ``root``, links followed."""
+        path = self.root / name
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise UsageError(f"{name} leaves the workspace", fix="name a path inside it")
+        return path
