@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -32,6 +33,12 @@ class Call:
     template: str
     operation: dict[str, Any]
     parameters: dict[str, str]
+
+
+@functools.cache
+def description(file: Path) -> Description:
+    """The description in ``file``, read once."""
+    return Description(file)
 
 
 class Description:

@@ -20,7 +20,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.fakes.github_answers import BOT, ROUTES, Answer, Identity, Request, State, StoredComment, error
-from tests.fakes.github_openapi import Call, Description, description_path
+from tests.fakes.github_openapi import Call, description, description_path
 from tests.fakes.github_repo import GitRepo, MemoryRepo, Source
 
 
@@ -49,7 +49,6 @@ class GithubServer:
         *,
         full_name: str = "acme/shop",
         tokens: dict[str, Identity] | None = None,
-        description: Path | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         prefix: str = "",
@@ -62,7 +61,7 @@ class GithubServer:
         self.before: Callable[[str, str], None] | None = None
         self.lock = threading.RLock()
         self.prefix = prefix
-        self.description = Description(description or description_path())
+        self.description = description(description_path())
         handler = type("Handler", (_Handler,), {"fake": self})
         self._server = ThreadingHTTPServer((host, port), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)

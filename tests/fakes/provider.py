@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import socket
+import sys
 import threading
 import time
 from collections import Counter
@@ -132,6 +133,10 @@ class FakeProvider:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client may hang up
+            super().handle_error(request, client_address)
 
 
 def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:

@@ -37,7 +37,13 @@ class AnthropicModel(SdkModel):
         retries: int = 4,
         timeout_s: float = 300.0,
     ) -> None:
-        client = anthropic.Anthropic(base_url=base_url, api_key=key, max_retries=retries, timeout=timeout_s)
+        client = anthropic.Anthropic(
+            base_url=base_url,
+            api_key=key,
+            max_retries=retries,
+            timeout=timeout_s,
+            http_client=anthropic.DefaultHttpxClient(follow_redirects=False),  # a key goes to no other host
+        )
         super().__init__(spec, anthropic, client, Accepted("temperature"), [key, *secrets])
         self._messages = client.messages.with_raw_response
 

@@ -39,7 +39,8 @@ class OpenAIModel(SdkModel):
             api_key=key,
             max_retries=retries,
             timeout=timeout_s,
-            default_headers=None if spec.provider == "openai" else _without_openai_headers(),
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),  # a key goes to no other host
+            default_headers=None if spec.provider == "openai" else _headers_of_its_own(key),
         )
         super().__init__(spec, openai, client, Accepted("temperature", "seed"), [key, *secrets])
         self._id = model_id or spec.model
@@ -120,7 +121,9 @@ class Completion(BaseModel):
     error: dict[str, Any] | str | None = None
 
 
-def _without_openai_headers() -> dict[str, Any]:
-    """Keeps what the SDK reads for OpenAI from the environment (organization, own headers) from other providers."""
-    own = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
-    return {name: openai.Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *own) if name}
+def _headers_of_its_own(key: str) -> dict[str, Any]:
+    """Keeps what the SDK reads for OpenAI from the environment (organization, extra headers) from other providers."""
+    custom = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
+    foreign = [name for name in custom if name and name.lower() != "authorization"]
+    omitted = {name: openai.Omit() for name in ("OpenAI-Organization", "OpenAI-Project", *foreign)}
+    return {**omitted, "Authorization": f"Bearer {key}"}

@@ -1,0 +1,119 @@
+"""A hard cap on what a run spends, held by reserving before each call what it may cost at most."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from tjbench.config import ModelSpec
+from tjbench.models.cached import CachedModel
+from tjbench.models.model import Model, ModelError, Request, Response, Trouble
+from tjbench.pricing import Usage
+
+_WARN_AT = 0.8
+# These calls may have been answered, and billed, without our seeing the answer.
+_PERHAPS_BILLED = {Trouble.TIMEOUT, Trouble.MALFORMED}
+
+
+class Budget:
+    """Dollars that calls may spend together; safe to share by threads.
+
+    ``price`` gives the dollars of a usage and raises ``UsageError`` for a model without a known price. ``warn`` is
+    called once, with the dollars spent and the cap, when 80 % is spent.
+    """
+
+    def __init__(
+        self,
+        cap_usd: float,
+        price: Callable[[ModelSpec, Usage], float],
+        warn: Callable[[float, float], None] | None = None,
+    ) -> None:
+        self.cap_usd = cap_usd
+        self._price = price
+        self._warn = warn
+        self._change = threading.Condition()
+        self._spent = 0.0
+        self._reserved = 0.0
+        self._hit = False
+
+    @property
+    def spent_usd(self) -> float:
+        """What settled calls cost."""
+        return self._spent
+
+    @property
+    def hit(self) -> bool:
+        """Whether a call was not made for want of money."""
+        return self._hit
+
+    def reserve(self, spec: ModelSpec, request: Request) -> float:
+        """Sets aside what the call may cost at most and returns it; waits for calls in flight to settle if that can
+        make room, else raises ``ModelError`` with ``Trouble.BUDGET``."""
+        most = self._price(spec, upper_bound(request))
+        with self._change:
+            while self._spent + self._reserved + most > self.cap_usd:
+                if not self._reserved or self._spent + most > self.cap_usd:
+                    self._hit = True
+                    words = f"{spec}: not asked, for the call may cost ${most:.4f} and ${self._left():.4f} is left"
+                    raise ModelError(Trouble.BUDGET, words)
+                self._change.wait()
+            self._reserved += most
+        return most
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Replaces a reservation by what the call did cost."""
+        with self._change:
+            before, self._spent = self._spent, self._spent + cost
+            # Sums of floats leave dust, and a reservation that is never quite gone would be waited for for ever.
+            self._reserved = max(0.0, self._reserved - reserved)
+            if self._reserved < 1e-12:
+                self._reserved = 0.0
+            self._change.notify_all()
+        threshold = _WARN_AT * self.cap_usd
+        if self._warn and before < threshold <= before + cost:
+            self._warn(before + cost, self.cap_usd)
+
+    def cost(self, spec: ModelSpec, usage: Usage) -> float:
+        return self._price(spec, usage)
+
+    def _left(self) -> float:
+        return max(0.0, self.cap_usd - self._spent)
+
+
+class BudgetedModel:
+    """A model that is asked only when the budget can bear the call; an answer that is kept already costs nothing."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        self._model = model
+        self._budget = budget
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._model.spec
+
+    def answer(self, request: Request) -> Response:
+        kept = self._model.recall(request) if isinstance(self._model, CachedModel) else None
+        if kept is not None:
+            return kept
+        reserved = self._budget.reserve(self.spec, request)
+        cost = reserved
+        try:
+            response = self._model.answer(request)
+            if response.usage is not None:
+                cost = self._budget.cost(self.spec, response.usage)
+        except ModelError as error:
+            cost = reserved if error.trouble in _PERHAPS_BILLED else 0.0
+            raise
+        finally:
+            self._budget.settle(reserved, cost)
+        return response
+
+    def close(self) -> None:
+        self._model.close()
+
+
+def upper_bound(request: Request) -> Usage:
+    """More tokens than the call can use: a token per two bytes of prompt, some for each message, and all of
+    ``max_tokens``."""
+    size = sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in request.messages)
+    return Usage(input=size // 2 + 16 * len(request.messages), output=request.sampling.max_tokens)
