@@ -19,8 +19,10 @@ RUN echo "tokenjam; python_version < '3'" > /src/without-tokenjam.txt \
       --override /src/without-tokenjam.txt \
       --requirement /src/pyproject.toml --extra providers --extra datasets --extra action
 
+# The ids are far from those that a host gives to its docker group: container actions see the host's docker socket.
 ARG TOKENJAM=tokenjam
-RUN useradd --system --no-create-home --shell /usr/sbin/nologin tokenjam \
+RUN groupadd --gid 47013 tokenjam \
+ && useradd --uid 47013 --gid 47013 --no-create-home --shell /usr/sbin/nologin tokenjam \
  && /opt/tjbench/bin/uv venv --python /usr/local/bin/python /opt/tokenjam \
  && /opt/tjbench/bin/uv pip install --python /opt/tokenjam/bin/python --only-binary :all: "$TOKENJAM" \
  && chown -R --no-dereference tokenjam:tokenjam /opt/tokenjam

@@ -118,8 +118,9 @@ def _take_flag(arguments: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def _announce(level: str, message: str, environ: Mapping[str, str]) -> None:
-    """Say it loudly: on stderr, since stdout may be one JSON document, and as an annotation in GitHub's log."""
-    print(f"{level}: {message}", file=sys.stderr)
+    """Say it on stderr, since stdout may be one JSON document; in GitHub's log as an annotation."""
     if environ.get("GITHUB_ACTIONS") == "true":
         escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
         print(f"::{level} title=TokenJam Bench::{escaped}", file=sys.stderr, flush=True)
+    else:
+        print(f"{level}: {message}", file=sys.stderr, flush=True)

@@ -45,11 +45,12 @@ class Rates:
 
 
 def cost_usd(usage: Usage, rates: Rates) -> float:
-    """Dollars for ``usage`` under ``rates``, rounded to 8 decimals like ``tokenjam.core.cost.calculate_cost``."""
+    """Dollars for ``usage`` under ``rates``, equal to ``tokenjam.core.cost.calculate_cost``: 8 decimals, each bucket
+    divided before it is multiplied, since the order decides which way a tie rounds."""
     dollars = (
-        usage.input * rates.input
-        + usage.output * rates.output
-        + usage.cache_read * rates.cache_read
-        + usage.cache_write * rates.cache_write
-    ) / 1_000_000
+        usage.input / 1_000_000 * rates.input
+        + usage.output / 1_000_000 * rates.output
+        + usage.cache_read / 1_000_000 * rates.cache_read
+        + usage.cache_write / 1_000_000 * rates.cache_write
+    )
     return round(dollars, 8)

@@ -80,7 +80,8 @@ class TokenJam:
             "at": instant.isoformat(),
         }
         with tempfile.TemporaryDirectory(prefix="tjbench-tokenjam-") as scratch:
-            owner_of(self.python).hand_over(Path(scratch))
+            owner = owner_of(self.python)
+            owner.hand_over(Path(scratch))
             clean = {"HOME": scratch, **_picked(self.environ, PASSED_ON)}
             if not trust_overrides:
                 return _snapshot(
@@ -88,8 +89,10 @@ class TokenJam:
                     at=instant,
                     ignored=_declared_overrides(self.environ, self.cwd),
                 )
-            home = {"HOME": str(_home(self.environ)), **_picked(self.environ, (*PASSED_ON, *OVERRIDE_SETTINGS))}
-            reply = self._probe(request, env=home, cwd=self.cwd)
+            # A private home cannot be read by another user, and the one in the container holds nothing of the user's.
+            home = _home(self.environ) if owner.uid is None else Path(scratch)
+            theirs = {"HOME": str(home), **_picked(self.environ, (*PASSED_ON, *OVERRIDE_SETTINGS))}
+            reply = self._probe(request, env=theirs, cwd=self.cwd)
             packaged = self._probe(request, env=clean, cwd=Path(scratch)) if reply.overrides else None
         return _snapshot(reply, at=instant, packaged=packaged)
 

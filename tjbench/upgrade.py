@@ -178,8 +178,8 @@ def uv_environ(environ: Mapping[str, str], *, home: str) -> dict[str, str]:
 
 def installed_version(python: Path) -> Version | None:
     """The tokenjam in the environment of ``python``, read from its files: foreign code is not started for it."""
-    found = sorted(python.parent.parent.glob("lib/python*/site-packages/tokenjam-*.dist-info"))
-    return Version(found[0].name.removeprefix("tokenjam-").removesuffix(".dist-info")) if found else None
+    found = sorted(python.parent.parent.glob("lib/python*/site-packages/tokenjam-*.dist-info/METADATA"))
+    return Version(found[0].parent.name.removeprefix("tokenjam-").removesuffix(".dist-info")) if found else None
 
 
 def _checkout(text: str, workspace: Path) -> Path:
