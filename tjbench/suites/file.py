@@ -30,6 +30,13 @@ _CHECKS: dict[str, type[BaseModel]] = {
     "choice": record.ChoiceRecord,
     "unit_tests": record.UnitTestsRecord,
 }
+_PLAIN_WORDS = {
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "model_type": "must be an object",
+    "too_short": "must hold more",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +103,10 @@ def _lines(path: Path) -> Iterator[_Line]:
             value = json.loads(
                 text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_without_repeats
             )
+            _refuse_lone_surrogates(text, value)
         except (ValueError, RecursionError) as error:
             why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise UsageError(f"{where} is not JSON", why=why, fix="write one JSON object a line") from None
+            raise UsageError(f"{where} cannot be read as JSON", why=why, fix="write one JSON object a line") from None
         if not isinstance(value, dict):
             raise UsageError(f"{where} is not a JSON object", fix='write one object a line: {"id": …, "prompt": …}')
         yield _Line(path=path, number=number, value=value)
@@ -130,6 +138,12 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return value
 
 
+def _refuse_lone_surrogates(text: str, value: object) -> None:
+    """JSON can spell half a character, which no provider and no file of ours can hold."""
+    if "\\ud" in text.lower():
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
 
@@ -153,7 +167,7 @@ def _explained(error: ErrorDetails, model: type[BaseModel], prefix: str) -> dict
             "what": f"the field {where} is missing",
             "why": f"it takes {', '.join(_model_at(model, location[:-1]).model_fields)}",
         }
-    message = error["msg"].removeprefix("Value error, ")
+    message = _PLAIN_WORDS.get(error["type"]) or error["msg"].removeprefix("Value error, ")
     return {"what": f"{where}: {message}" if where else message}
 
 

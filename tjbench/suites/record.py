@@ -156,7 +156,7 @@ class ContainsRecord(_Record):
 class RegexRecord(_Record):
     """``{"regex": "..."}``."""
 
-    regex: Annotated[Text, Field(max_length=2000), AfterValidator(_pattern)]
+    regex: Annotated[str, Field(max_length=2000), AfterValidator(_filled), AfterValidator(_pattern)]
     case_sensitive: bool = False
 
     def check(self) -> Check:
@@ -179,7 +179,7 @@ class ChoiceRecord(_Record):
         if len({label.casefold() for label in self.labels}) < len(self.labels):
             raise ValueError("labels must differ by more than their case")
         if self.choice not in self.labels:
-            raise ValueError(f"choice must be one of the labels ({', '.join(self.labels)})")
+            raise ValueError(f"choice must be one of the labels ({', '.join(self.labels)}); others go in labels")
         return self
 
     def check(self) -> Check:
@@ -234,7 +234,7 @@ CheckRecord = Annotated[
 class TaskRecord(_Record):
     """One task."""
 
-    id: Annotated[Text, Field(max_length=200), AfterValidator(_printable)]
+    id: Annotated[str, Field(max_length=200), AfterValidator(_filled), AfterValidator(_printable)]
     prompt: Text | None = None
     messages: Annotated[list[MessageRecord], Field(min_length=1)] | None = None
     system: Text | None = None
