@@ -9,7 +9,7 @@ from tjbench.compare.artifact import Artifact, Flag
 from tjbench.compare.pair import Trial
 from tjbench.report.page import Code, Page, Phrase, Section, Table, listing, sentence
 from tjbench.report.units import counted, dollars, interval_pp, number, p_value, pass_rate, percent, signed_pp, tokens
-from tjbench.report.words import FLAG, MOCK_ALERT, VERDICT_ICON, causes_phrase, cost_change, cost_sentence, models
+from tjbench.report.words import FLAG, MOCK_ALERT, VERDICT_MARK, causes_phrase, cost_change, cost_sentence, models
 
 ASIDE = 10
 RATES_SOURCE = {
@@ -22,7 +22,7 @@ RATES_SOURCE = {
 def artifact_page(artifact: Artifact) -> Page:
     """``tasks`` are not listed one by one here."""
     return Page(
-        icon=VERDICT_ICON[artifact.verdict],
+        mark=VERDICT_MARK[artifact.verdict],
         title=(Code(artifact.suite.name), f": {artifact.verdict.value}{' (MOCK RUN)' if artifact.mock else ''}"),
         lead=((sentence(artifact.verdict_reason),),) if artifact.verdict_reason else (),
         alerts=tuple(_alerts(artifact)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tjbench.compare.artifact import Flag
 from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
 from tjbench.compare.stats import Verdict
-from tjbench.report.page import Code, Link, Page, Phrase, Section, Table, joined, listing, sentence
+from tjbench.report.page import Code, Link, Page, Part, Phrase, Section, Table, joined, listing, sentence
 from tjbench.report.units import counted, dollars, interval_pp, number, pass_rate, percent, signed_pp
 from tjbench.report.words import (
     FLAG,
@@ -57,12 +57,12 @@ ASIDE = 10
 
 def decision_page(decision: Decision, run_url: str | None = None) -> Page:
     """``run_url`` is where the whole report is."""
-    icon, word = STATUS[decision.status]
-    mock = " (MOCK RUN)" if _is_mock(decision) else ""
+    mark, word = STATUS[decision.status]
+    mock_run = " (MOCK RUN)" if _is_mock(decision) else ""
     ordered = sorted(decision.rows, key=_urgency)
     return Page(
-        icon=icon,
-        title=(f"TokenJam Bench: {word}{mock}",),
+        mark=mark,
+        title=(f"TokenJam Bench: {word}{mock_run}",),
         lead=tuple((sentence(reason),) for reason in decision.reasons)
         + ((FORK,) if decision.status is Status.SKIPPED else ()),
         alerts=tuple(_alerts(decision)),
@@ -117,12 +117,12 @@ def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
 
 
 def _versus(row: DecisionRow) -> Phrase:
-    icon, word = ROW_STATUS[row.vs_baseline.status]
+    mark, word = ROW_STATUS[row.vs_baseline.status]
     versus = row.vs_baseline
     counts = ""
     if versus.b is not None and versus.c is not None:
         counts = f": {discordant(versus.b, versus.c, versus.p_value)}"
-    return (f"{icon} {word}{counts}", *_repointed(row, "; recommendation "))
+    return (mark, f" {word}{counts}", *_repointed(row, "; recommendation "))
 
 
 def _repointed(row: DecisionRow, lead: str) -> Phrase:
@@ -227,7 +227,7 @@ def _compared_with(decision: Decision) -> Phrase:
     label = decision.baseline
     if label.ref is None and label.sha is None:
         return ("Compared with: no baseline.",)
-    parts: list[str | Code | Link] = ["Compared with: "]
+    parts: list[Part] = ["Compared with: "]
     if label.ref:
         parts.append(Code(label.ref))
     if label.sha:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -13,12 +12,12 @@ from tjbench.compare.matrix import Matrix
 from tjbench.report.artifact_page import artifact_page
 from tjbench.report.decision_page import decision_page
 from tjbench.report.escape import code_span, display_width, escape_line_start, escape_markdown
-from tjbench.report.page import BOUNDARY, Code, Link, Page, Phrase, Section, Table, stacked
+from tjbench.report.page import BOUNDARY, Code, Link, Mark, Page, Part, Phrase, Section, Table, is_address, stacked
 from tjbench.report.series_page import series_page
 
 CODE_LIMIT = 80
 TEXT_LIMIT = 600
-_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`|\\]+")
+SYMBOL = {Mark.GOOD: "✅", Mark.BAD: "❌", Mark.BROKEN: "🟠", Mark.UNSURE: "🟡", Mark.NONE: "⚪"}
 
 
 def render_decision(
@@ -117,7 +116,7 @@ def _first_lines(text: str, limit: int) -> str:
 
 
 def _compose(page: Page, form: _Form) -> str:
-    blocks = [f"### {page.icon} {_inline(page.title)}"]
+    blocks = [f"### {SYMBOL[page.mark]} {_inline(page.title)}"]
     blocks += [f"> **⚠ {_inline(alert)}**" for alert in page.alerts]
     blocks += _lead(page.lead)
     for table in page.tables:
@@ -167,11 +166,13 @@ def _inline(phrase: Phrase, *, in_table: bool = False) -> str:
     return "".join(_part(part, in_table) for part in phrase)
 
 
-def _part(part: str | Code | Link, in_table: bool) -> str:
+def _part(part: Part, in_table: bool) -> str:
+    if isinstance(part, Mark):
+        return SYMBOL[part]
     if isinstance(part, Code):
         return code_span(part.text, CODE_LIMIT, in_table=in_table)
     if isinstance(part, Link):
-        return part.url if _ADDRESS.fullmatch(part.url) else escape_markdown(part.url)
+        return part.url if is_address(part.url) else escape_markdown(part.url)
     lead, tail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
     return f"{lead and ' '}{escape_markdown(part, TEXT_LIMIT)}{tail and ' '}" if part.strip() else " " * bool(part)
 

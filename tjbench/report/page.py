@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 BOUNDARY = (
     "This is an offline measurement on these suites. It is not a runtime safety certification, "
     "and it says nothing about other tasks."
 )
 LISTED = 20
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`|\\]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,23 @@ class Link:
     url: str
 
 
-Phrase = tuple[str | Code | Link, ...]
+def is_address(text: str) -> bool:
+    """Whether ``text`` is a web address that no format can read as anything else."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+class Mark(StrEnum):
+    """The sign of an outcome at a glance: a symbol in markdown, a coloured dot in HTML."""
+
+    GOOD = "good"
+    BAD = "bad"
+    BROKEN = "broken"
+    UNSURE = "unsure"
+    NONE = "none"
+
+
+Part = str | Code | Link | Mark
+Phrase = tuple[Part, ...]
 """A piece of text. Its parts may come from anyone: each format escapes all of them."""
 
 
@@ -54,7 +73,7 @@ class Page:
     title says what it says; ``steps`` are what to do now, under their first line; ``facts`` tell how the numbers came
     about."""
 
-    icon: str
+    mark: Mark
     title: Phrase
     lead: tuple[Phrase, ...]
     alerts: tuple[Phrase, ...] = ()
@@ -72,7 +91,7 @@ def sentence(text: str) -> str:
 
 def joined(items: Iterable[Phrase], separator: str = ", ") -> Phrase:
     """Phrases in a row with ``separator`` between them."""
-    parts: list[str | Code | Link] = []
+    parts: list[Part] = []
     for item in items:
         parts.extend([separator, *item] if parts else item)
     return tuple(parts)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag, RowKey
 from tjbench.compare.matrix import Matrix, Row
-from tjbench.report.page import Code, Page, Phrase, Table
+from tjbench.report.page import Code, Mark, Page, Phrase, Table
 from tjbench.report.units import counted, interval_pp, pass_rate, signed_pp
 from tjbench.report.words import MOCK_ALERT, STANDING, cost_change, discordant
 
@@ -34,7 +34,7 @@ def series_page(matrix: Matrix) -> Page:
         steps[row.key].append(row)
     heads = [row.head for row in matrix.rows if row.head]
     return Page(
-        icon="📈",
+        mark=Mark.NONE,
         title=(f"TokenJam Bench: {counted(len(steps), 'row')}, {counted(len(matrix.rows), 'measurement')}",),
         lead=() if steps else (("No artifacts here.",),),
         alerts=(MOCK_ALERT,) if any(head.mock for head in heads) else (),

@@ -8,25 +8,25 @@ from tjbench.compare.artifact import INFLATION_FLAG, Flag
 from tjbench.compare.decision import RowStatus, Status
 from tjbench.compare.matrix import Standing
 from tjbench.compare.stats import Verdict
-from tjbench.report.page import Code, Phrase, joined
+from tjbench.report.page import Code, Mark, Phrase, joined
 from tjbench.report.units import dollars, number, p_value, signed_percent, times
 
-STATUS: Mapping[Status, tuple[str, str]] = {
-    Status.REGRESSION: ("❌", "regression"),
-    Status.INCOMPLETE: ("🟠", "incomplete"),
-    Status.INCONCLUSIVE: ("🟡", "inconclusive"),
-    Status.NO_BASELINE: ("⚪", "no baseline yet"),
-    Status.PASS: ("✅", "pass"),
-    Status.SKIPPED: ("⚪", "skipped"),
+STATUS: Mapping[Status, tuple[Mark, str]] = {
+    Status.REGRESSION: (Mark.BAD, "regression"),
+    Status.INCOMPLETE: (Mark.BROKEN, "incomplete"),
+    Status.INCONCLUSIVE: (Mark.UNSURE, "inconclusive"),
+    Status.NO_BASELINE: (Mark.NONE, "no baseline yet"),
+    Status.PASS: (Mark.GOOD, "pass"),
+    Status.SKIPPED: (Mark.NONE, "skipped"),
 }
-ROW_STATUS: Mapping[RowStatus, tuple[str, str]] = {
-    RowStatus.REGRESSION: ("❌", "regression"),
-    RowStatus.INCOMPLETE: ("🟠", "incomplete"),
-    RowStatus.INSUFFICIENT_EVIDENCE: ("🟡", "insufficient evidence"),
-    RowStatus.NOT_COMPARABLE: ("⚪", "not comparable"),
-    RowStatus.NOT_RE_MEASURED: ("⚪", "not re-measured"),
-    RowStatus.NO_BASELINE: ("⚪", "no baseline"),
-    RowStatus.NO_REGRESSION: ("✅", "no regression"),
+ROW_STATUS: Mapping[RowStatus, tuple[Mark, str]] = {
+    RowStatus.REGRESSION: (Mark.BAD, "regression"),
+    RowStatus.INCOMPLETE: (Mark.BROKEN, "incomplete"),
+    RowStatus.INSUFFICIENT_EVIDENCE: (Mark.UNSURE, "insufficient evidence"),
+    RowStatus.NOT_COMPARABLE: (Mark.NONE, "not comparable"),
+    RowStatus.NOT_RE_MEASURED: (Mark.NONE, "not re-measured"),
+    RowStatus.NO_BASELINE: (Mark.NONE, "no baseline"),
+    RowStatus.NO_REGRESSION: (Mark.GOOD, "no regression"),
 }
 STANDING: Mapping[Standing, str] = {
     Standing.COMPARABLE: "comparable",
@@ -34,10 +34,10 @@ STANDING: Mapping[Standing, str] = {
     Standing.NOT_RE_MEASURED: "not re-measured",
     Standing.NO_BASELINE: "first measurement",
 }
-VERDICT_ICON: Mapping[Verdict, str] = {
-    Verdict.SIGNIFICANT_REGRESSION: "❌",
-    Verdict.INSUFFICIENT_EVIDENCE: "🟡",
-    Verdict.NO_SIGNIFICANT_REGRESSION: "✅",
+VERDICT_MARK: Mapping[Verdict, Mark] = {
+    Verdict.SIGNIFICANT_REGRESSION: Mark.BAD,
+    Verdict.INSUFFICIENT_EVIDENCE: Mark.UNSURE,
+    Verdict.NO_SIGNIFICANT_REGRESSION: Mark.GOOD,
 }
 FLAG: Mapping[Flag, str] = {
     Flag.MOCK: "Mock run: scripted answers, no measurement of a model.",
