@@ -18,15 +18,13 @@ from tjbench.github.actions import Commands, inputs
 from tjbench.github.api import ApiRepository, ApiThread, connect
 from tjbench.github.baseline import Repository
 from tjbench.github.event import Event, require_trusted_head
-from tjbench.measure import MeasureRun
-from tjbench.models.cached import Journal
 from tjbench.models.providers import missing_key
 from tjbench.progress import Progress
 from tjbench.publish import Publisher, ReportPlace
-from tjbench.rows import gateways_of, models_of, plan_rows
+from tjbench.rows import gateways_of, models_of
 from tjbench.settings import overridden
 from tjbench.store.artifacts import Baseline
-from tjbench.workplace import CONFIG_NAME, Workplace
+from tjbench.workplace import CONFIG_NAME, RunOptions, Workplace
 
 INPUTS = {
     "config": "",
@@ -149,21 +147,14 @@ def _gate(run: ActionRun, *, record: bool) -> GateResult:
     trusted = run.choice("allow-overrides", "true", "false") == "true"
     snapshot = run.place.snapshot(config, trust_overrides=trusted)
     run.commands.print(f"tokenjam {snapshot.version}, asked by {snapshot.lookup}")
-    progress = Progress(run.log)
     with ExitStack() as stack:
-        measure = MeasureRun(
-            config=config,
-            snapshot=snapshot,
-            rows=plan_rows(config, snapshot, run.place.suite_loader()),
-            open_live=run.place.live_opener(stack.enter_context(_journal(run, stack))),
-            environ=run.place.environ,
+        options = RunOptions(
             out=run.place.inside(run.value("results-dir")),
-            watch=progress.watch,
-            warn=progress.warn,
-            commit=run.event.head_sha or run.place.commit(),
+            journal=_journal(run, stack),
+            commit=run.event.head_sha or None,
         )
-        result = run_gate(measure, baseline)
-    progress.finish()
+        measurement = stack.enter_context(run.place.opened(config, snapshot, Progress(run.log), options))
+        result = run_gate(measurement, baseline)
     upgrade = run.place.environ.get("TJBENCH_UPGRADE_WARNING")
     warnings = (upgrade,) if upgrade else ()
     decision = result.decision
@@ -182,7 +173,7 @@ def read_config(run: ActionRun, *, record: bool = False) -> tuple[Config, list[s
         config, changed = config.with_policy_of(_base_config(run, name or CONFIG_NAME))
         if changed:
             notes.append(f"this pull request's own {', '.join(changed)} will count once it is merged, not here")
-    return overridden(config, _given(run, config, record=record), "input"), notes
+    return overridden(config, _given(run, config, record=record), "input "), notes
 
 
 def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]:
@@ -229,11 +220,11 @@ def _lacks_keys(config: Config, environ: Mapping[str, str]) -> bool:
     return any(missing_key(spec, gateways, environ) for spec in models_of(config))
 
 
-def _journal(run: ActionRun, stack: ExitStack) -> Journal:
+def _journal(run: ActionRun, stack: ExitStack) -> Path:
     """Answers are kept outside the workspace, where a pull request cannot have put any."""
     named = run.given.get("journal-dir")
     if named is None:
-        return Journal(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tjbench-journal-"))))
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tjbench-journal-")))
     directory = (run.place.root / named).resolve()
     if run.place.checkout.tracks(directory):
         raise UsageError(
@@ -241,7 +232,7 @@ def _journal(run: ActionRun, stack: ExitStack) -> Journal:
             why="a pull request could bring its own answers",
             fix="name a directory that actions/cache restores and git ignores",
         )
-    return Journal(directory)
+    return directory
 
 
 def _report_place(run: ActionRun) -> ReportPlace:

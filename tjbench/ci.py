@@ -12,7 +12,7 @@ from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import Matrix, build_matrix, build_series, version_order
 from tjbench.config import Config
-from tjbench.errors import UsageError
+from tjbench.errors import ExitCode, UsageError
 from tjbench.measure import MeasureRun, measure
 from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
@@ -86,11 +86,17 @@ def series_of(loaded: Loaded, config: Config) -> tuple[Matrix, Decision]:
     """Every step of every series, and the decision over each series' last step alone."""
     series = build_series(list(loaded.artifacts.values()), rule_of(config))
     last = {row.key: row for row in series.rows}
+    steps = tuple(row for row in last.values() if row.baseline is not None)
     policy = GatePolicy(fail_on=config.gate.fail_on, rule=rule_of(config))
     label = BaselineLabel(ref="the step before")
-    decision = decide(Matrix(rows=tuple(last.values())), policy, baseline=label)
+    decision = decide(Matrix(rows=steps), policy, baseline=label) if steps else _no_step(label)
     notes = (*decision.notes, *skipped(loaded), *superseded(series))
     return series, decision.model_copy(update={"notes": notes})
+
+
+def _no_step(label: BaselineLabel) -> Decision:
+    reason = "no series has two measurements yet, so there is no step to judge"
+    return Decision(status=Status.NO_BASELINE, exit_code=ExitCode.PASSED, reasons=(reason,), baseline=label)
 
 
 def skipped(loaded: Loaded) -> list[str]:

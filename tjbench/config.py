@@ -221,8 +221,8 @@ def parse_config(text: str, name: str) -> Config:
         raise _explained(error, text, name) from error
 
 
-def config_of(tables: Mapping[str, object], name: str) -> Config:
-    """A configuration from flags or inputs. Raises ``UsageError`` naming the value, spelled as ``name`` spells it."""
+def config_of(tables: Mapping[str, object], prefix: str) -> Config:
+    """A configuration from flags (``prefix`` is ``--``) or inputs (``input ``). Raises ``UsageError`` naming it."""
     try:
         return Config.model_validate(tables)
     except ValidationError as error:
@@ -230,7 +230,7 @@ def config_of(tables: Mapping[str, object], name: str) -> Config:
         key = next((part for part in reversed(first["loc"]) if isinstance(part, str)), "value")
         message = str(first["msg"]).removeprefix("Value error, ")
         shown = "" if isinstance(first["input"], Mapping) else f" (got {first['input']!r})"
-        raise UsageError(f"{name} {key.replace('_', '-')}: {message}{shown}") from error
+        raise UsageError(f"{prefix}{key.replace('_', '-')}: {message}{shown}") from error
 
 
 def _explained(error: ValidationError, text: str, name: str) -> UsageError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, Settings, Wa
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config, ModelSpec
 from tjbench.pricing import Usage, cost_usd
-from tjbench.rows import Rows, gateways_of, mock_opener, resolve_mock
+from tjbench.rows import Rows, mock_opener
 from tjbench.store.artifacts import write_artifact
 from tjbench.tokenjam import Snapshot
 
@@ -21,21 +21,17 @@ LiveOpener = Callable[[Config], ModelOpener]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureRun:
-    """The collaborators of one measurement; all that touches the world outside is passed in.
-
-    ``silent_mock`` lets scripted models stand in where no key is there, which a gate must not.
-    """
+    """The collaborators of one measurement; all that touches the world outside is passed in."""
 
     config: Config
     snapshot: Snapshot
     rows: Rows
     open_live: LiveOpener
-    environ: Mapping[str, str]
+    mock: bool
     out: Path
     watch: Watcher
     warn: Callable[[str], None]
     commit: str | None
-    silent_mock: bool = False
     allow_unsandboxed: bool = False
 
 
@@ -53,15 +49,14 @@ class Estimate:
 
 def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
     """Ask, score, compare, and write one artifact a row into ``run.out``."""
-    mock = is_mock(run)
     seed = next((proof.seed for proof in run.config.proof if proof.seed is not None), None)
     bench = Bench(
         snapshot=run.snapshot,
-        open_model=mock_opener(run.config, seed) if mock else run.open_live(run.config),
+        open_model=mock_opener(run.config, seed) if run.mock else run.open_live(run.config),
         settings=Settings(
             concurrency=run.config.run.concurrency,
             max_cost_usd=run.config.run.max_cost_usd,
-            mock=mock,
+            mock=run.mock,
             seed=seed,
             commit=run.commit,
             allow_unsandboxed=run.allow_unsandboxed,
@@ -71,13 +66,6 @@ def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
     )
     result = bench.run(run.rows.plans)
     return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
-
-
-def is_mock(run: MeasureRun) -> bool:
-    """Whether scripted models answer in this run."""
-    return resolve_mock(
-        run.config.run.mock, run.rows.plans, gateways_of(run.config), run.environ, silently=run.silent_mock
-    )
 
 
 def estimate(plans: Sequence[RowPlan], snapshot: Snapshot) -> list[Estimate]:

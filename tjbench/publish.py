@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tjbench.ci import GateResult
 from tjbench.compare.decision import Decision, RowStatus, Status
 from tjbench.errors import ExitCode, TjbError, UsageError
-from tjbench.github.actions import Commands, write_outputs, write_summary
+from tjbench.github.actions import Commands, Level, write_outputs, write_summary
 from tjbench.github.comment import Marker, Posted, Thread, upsert_comment
 from tjbench.github.event import Event
 from tjbench.report.html import render_html
@@ -114,7 +114,11 @@ class Publisher:
             write_summary(Path(target), report)
 
     def _annotate(self, decision: Decision) -> None:
-        level = {Status.REGRESSION: "error", Status.INCOMPLETE: "error", Status.INCONCLUSIVE: "warning"}
+        level: dict[Status, Level] = {
+            Status.REGRESSION: "error",
+            Status.INCOMPLETE: "error",
+            Status.INCONCLUSIVE: "warning",
+        }
         if decision.exit_code is ExitCode.PASSED and decision.status in {Status.REGRESSION, Status.INCOMPLETE}:
             level[decision.status] = "warning"
         if kind := level.get(decision.status):

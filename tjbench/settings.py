@@ -15,15 +15,15 @@ _ROW = {"benchmarks": "suite", "original": "original", "candidate": "candidate"}
 
 def gate_config(*, fail_on: str | None, alpha: float | None, margin_pp: float | None) -> Config:
     """The default configuration under the gate flags."""
-    return overridden(Config(), {"fail_on": fail_on, "alpha": alpha, "margin_pp": margin_pp}, "tjb gate:")
+    return overridden(Config(), {"fail_on": fail_on, "alpha": alpha, "margin_pp": margin_pp}, "--")
 
 
-def overridden(config: Config, given: Mapping[str, object], name: str) -> Config:
+def overridden(config: Config, given: Mapping[str, object], prefix: str) -> Config:
     """``config`` with every value of ``given`` that is not None. ``fail_on``, ``benchmarks``, ``original`` and
     ``candidate`` may be lists by comma or newline; a margin given here holds for every proof.
 
     Values of ``benchmarks``, ``original`` or ``candidate`` make one proof of their own in place of the file's.
-    Raises ``UsageError`` naming the value as ``name`` spells it.
+    Raises ``UsageError`` naming the value, spelled with ``prefix`` (``--`` or ``input ``).
     """
     values = {key: value for key, value in given.items() if value is not None}
     tables = config.model_dump(mode="python", exclude_defaults=True)
@@ -41,7 +41,7 @@ def overridden(config: Config, given: Mapping[str, object], name: str) -> Config
         if "margin_pp" in values:
             proof.pop("margin_pp", None)
     tables["proof"] = proofs
-    return config_of(tables, name)
+    return config_of(tables, prefix)
 
 
 def split_list(text: str) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from tjbench.errors import UsageError
 from tjbench.github import baseline as releases
 from tjbench.github.baseline import Repository
 from tjbench.github.checkout import Checkout
-from tjbench.measure import LiveOpener
+from tjbench.measure import LiveOpener, MeasureRun
 from tjbench.models.cached import Journal
 from tjbench.models.model import Model
 from tjbench.models.providers import open_model
-from tjbench.rows import SuiteLoader, gateways_of, models_of
+from tjbench.progress import Progress
+from tjbench.rows import SuiteLoader, gateways_of, models_of, plan_rows, resolve_mock
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
 from tjbench.suites import load_suite
 from tjbench.suites.task import Suite
@@ -26,6 +28,22 @@ from tjbench.tokenjam import Snapshot, open_tokenjam
 
 CONFIG_NAME = "tjbench.toml"
 CONFIG_BYTES = 1 << 20
+
+
+MOCK_NOTICE = "MOCK RUN: scripted models answer; this measures no model. Set the providers' keys to measure."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How one measurement is run and kept. ``silent_mock`` lets scripted models stand in where no key is there, which
+    a gate must not; ``commit`` is the one measured, where it is not the one checked out."""
+
+    out: Path
+    journal: Path | None = None
+    reuse_answers: bool = True
+    silent_mock: bool = False
+    allow_unsandboxed: bool = False
+    commit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +81,33 @@ class Workplace:
             return open_live
 
         return configured
+
+    @contextmanager
+    def opened(
+        self, config: Config, snapshot: Snapshot, progress: Progress, options: RunOptions
+    ) -> Iterator[MeasureRun]:
+        """Everything that a measurement needs; the journal is open only for live models, and closed at the end."""
+        rows = plan_rows(config, snapshot, self.suite_loader())
+        gateways = gateways_of(config)
+        mock = resolve_mock(config.run.mock, rows.plans, gateways, self.environ, silently=options.silent_mock)
+        with ExitStack() as stack:
+            journal = None
+            if not mock:
+                directory = options.journal or self.journal_directory()
+                journal = stack.enter_context(Journal(directory, reuse=options.reuse_answers))
+            yield MeasureRun(
+                config=config,
+                snapshot=snapshot,
+                rows=rows,
+                open_live=self.live_opener(journal),
+                mock=mock,
+                out=options.out,
+                watch=progress.watch,
+                warn=progress.warn,
+                commit=options.commit or self.commit(),
+                allow_unsandboxed=options.allow_unsandboxed,
+            )
+            progress.finish()
 
     def journal_directory(self) -> Path:
         """Where answers are kept unless the user names another place."""

@@ -87,7 +87,7 @@ def ci(
     """
     from tjbench.local import CiRequest, run_ci
     from tjbench.settings import overridden
-    from tjbench.workplace import Workplace
+    from tjbench.workplace import RunOptions, Workplace
 
     place = Workplace(root=Path.cwd(), environ=os.environ)
     flags = {
@@ -100,14 +100,16 @@ def ci(
         "margin_pp": margin_pp,
     }
     request = CiRequest(
-        config=overridden(place.read_config(config), flags, "tjb ci:"),
+        config=overridden(place.read_config(config), flags, "--"),
         baseline=baseline,
-        out=out,
+        options=RunOptions(
+            out=out,
+            journal=journal,
+            reuse_answers=not no_cache,
+            allow_unsandboxed=allow_unsandboxed,
+        ),
         markdown=markdown,
         html=html,
         json=json,
-        journal=journal,
-        no_cache=no_cache,
-        allow_unsandboxed=allow_unsandboxed,
     )
     return run_ci(request, place, stdout=sys.stdout, stderr=sys.stderr)

@@ -22,11 +22,17 @@ app = typer.Typer(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code. The program's only broad ``except``: a bug keeps its traceback."""
+    register_commands()
+    sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
+
+
+def register_commands() -> None:
+    """Add every command to ``app``, once."""
     from tjbench.cli import action, gate, info, run
 
-    for group in (run, gate, info, action):
-        group.register(app)
-    sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
+    if not app.registered_commands:
+        for group in (run, gate, info, action):
+            group.register(app)
 
 
 def _exit_code(arguments: list[str]) -> int:

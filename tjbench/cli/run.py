@@ -48,7 +48,7 @@ def run(
     """
     from tjbench.config import config_of
     from tjbench.run import RunRequest, run_once
-    from tjbench.workplace import Workplace
+    from tjbench.workplace import RunOptions, Workplace
 
     proof = {
         "suite": benchmark,
@@ -63,14 +63,17 @@ def run(
     }
     calls = {"concurrency": concurrency or 16, "max_cost_usd": max_cost_usd, "mock": "auto" if mock is None else mock}
     request = RunRequest(
-        config=config_of({"proof": [proof], "run": calls}, "tjb run:"),
-        out=out,
+        config=config_of({"proof": [proof], "run": calls}, "--"),
+        options=RunOptions(
+            out=out,
+            journal=journal,
+            reuse_answers=not no_cache,
+            silent_mock=True,
+            allow_unsandboxed=allow_unsandboxed,
+        ),
         html=html,
         json=json,
         dry_run=dry_run,
-        journal=journal,
-        no_cache=no_cache,
-        allow_unsandboxed=allow_unsandboxed,
     )
     place = Workplace(root=Path.cwd(), environ=os.environ)
     return run_once(request, place, stdout=sys.stdout, stderr=sys.stderr)

@@ -302,8 +302,10 @@ def _status(
     statuses = {shown.vs_baseline.status for shown in required}
     if any(hit.policy in FAILING for hit in fired) or RowStatus.REGRESSION in statuses:
         return Status.REGRESSION
-    if incomplete or not decided:
+    if incomplete:
         return Status.INCOMPLETE
+    if not any(row.head for row in rows):
+        return Status.INCONCLUSIVE if any(row.withdrawn for row in rows) else Status.INCOMPLETE
     if statuses & {RowStatus.INSUFFICIENT_EVIDENCE, RowStatus.NOT_COMPARABLE}:
         return Status.INCONCLUSIVE
     if RowStatus.NO_BASELINE in statuses:

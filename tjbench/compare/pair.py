@@ -187,7 +187,7 @@ def compare(pairs: Sequence[Pair], rule: Rule) -> Comparison:
         verdict = Verdict.INSUFFICIENT_EVIDENCE
         reason = (
             f"{unscored} of {len(pairs)} tasks are unscored ({before} on the original, {after} on the candidate), "
-            f"more than the tolerated {rule.unscored_tolerance:.0%}"
+            f"more than the tolerated {100 * rule.unscored_tolerance:g} %"
         )
     elif before != after:
         worst = measure_change([_as_failures(pair) for pair in pairs], rule)
@@ -213,10 +213,10 @@ def explain(change: Change, rule: Rule) -> str:
     if change.verdict is Verdict.SIGNIFICANT_REGRESSION:
         return f"{counts} (p {p_text(change.p_two_sided)})"
     if change.verdict is Verdict.NO_SIGNIFICANT_REGRESSION:
-        return f"{counts}; a drop of {rule.margin:.0%} or more is ruled out at 95 %"
+        return f"{counts}; a drop of {100 * rule.margin:g} pp or more is ruled out at 95 %"
     needed = stats.floor_tasks(rule.margin)
     if change.n < needed:
-        return f"{counts}; at least {needed} scored tasks are needed to rule out a drop of {rule.margin:.0%}"
+        return f"{counts}; at least {needed} scored tasks are needed to rule out a drop of {100 * rule.margin:g} pp"
     return f"{counts}; a drop up to {-100 * change.lower_bound:.1f} pp is not ruled out"
 
 

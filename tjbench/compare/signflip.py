@@ -10,7 +10,8 @@ from __future__ import annotations
 import cmath
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import ceil, exp, expm1, gcd, ldexp, log, log1p, pi, sqrt
+from math import ceil, exp, expm1, gcd, inf, ldexp, log, log1p, pi, sqrt
+from random import Random
 
 from tjbench.compare.arguments import check_integers
 from tjbench.compare.distributions import bisect, half_cdf
@@ -98,3 +99,33 @@ def _by_characteristic_function(total: int, sizes: Counter[int]) -> float:
 def _share(log_odds: float) -> float:
     """Probability with these log odds, at most 0."""
     return exp(log_odds) / (1 + exp(log_odds))
+
+
+def cost_regression_p(
+    before: Sequence[float], after: Sequence[float], *, tolerance: float = 0.05, seed: int = 0, flips: int = 9_999
+) -> float:
+    """One-sided p against a cost that rose by more than `tolerance` (a proportion), from per-task costs of both runs.
+
+    Sign flips of after - (1 + tolerance) before, drawn `flips` times: (1 + those at least as high) / (1 + flips). Both
+    runs are priced with one price table.
+    """
+    if len(before) != len(after) or not all(0 <= cost < inf for cost in (*before, *after)):
+        raise ValueError(f"costs pair up, finite and not negative: {len(before)} before, {len(after)} after")
+    if not 0 <= tolerance < inf or flips < 1:
+        raise ValueError(f"tolerance is not negative and flips at least 1: {tolerance=}, {flips=}")
+    rises = [new - (1 + tolerance) * old for old, new in zip(before, after, strict=True)]
+    # Eight tasks at a time: each of the 256 ways to sign them is summed once, and a random byte picks one.
+    tables = [_signed_sums(rises[i : i + 8]) for i in range(0, len(rises), 8)]
+    observed = sum(table[-1] for table in tables)
+    reached = observed - 1e-12 * sum(map(abs, rises))
+    draw = Random(seed)
+    hits = sum(
+        sum(table[signs] for table, signs in zip(tables, draw.randbytes(len(tables)), strict=True)) >= reached
+        for _ in range(flips)
+    )
+    return (1 + hits) / (1 + flips)
+
+
+def _signed_sums(values: Sequence[float]) -> list[float]:
+    """Sums of up to eight values under each of 256 assignments of signs; the last holds them as they are."""
+    return [sum(v if signs >> i & 1 else -v for i, v in enumerate(values)) for signs in range(256)]

@@ -29,13 +29,14 @@ from tjbench.compare.samples import (
     lower_bound_k,
     pass_at_k,
 )
-from tjbench.compare.signflip import sign_flip_one_sided, sign_flip_two_sided
+from tjbench.compare.signflip import cost_regression_p, sign_flip_one_sided, sign_flip_two_sided
 
 __all__ = [
     "MIN_TASKS",
     "Counts",
     "FamilyResult",
     "Verdict",
+    "cost_regression_p",
     "delta_interval_k",
     "delta_lower_bound",
     "delta_score",
