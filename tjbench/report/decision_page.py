@@ -27,19 +27,19 @@ HEADER: tuple[Phrase, ...] = tuple(
     for name in (
         "suite",
         "original → candidate",
+        "vs. baseline",
+        "verdict",
         "original pass",
         "candidate pass",
         "Δ (95 % CI)",
         "cost Δ",
-        "verdict",
-        "vs. baseline",
     )
 )
-NUMBERS = frozenset({2, 3, 4, 5})
+NUMBERS = frozenset({4, 5, 6, 7})
 LEGEND: Phrase = (
-    "Pass: tasks passed of tasks scored. Δ: candidate minus original, in percentage points. Cost Δ: measured, beside "
-    "what TokenJam's rates claim. Verdict: candidate against original. Vs. baseline: this candidate against the "
-    "baseline's, task by task; p is one-sided.",
+    "Vs. baseline: this candidate against the baseline's, task by task; p is one-sided. Verdict: candidate against "
+    "original. Pass: tasks passed of tasks scored. Δ: candidate minus original, in percentage points. Cost Δ: "
+    "measured, beside what TokenJam's rates claim.",
 )
 FORK: Phrase = (
     "Nothing was measured, and that fails nothing: GitHub hands no secrets to a pull request from a fork. "
@@ -107,12 +107,12 @@ def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
     return (
         (Code(row.suite),),
         models(row.original_model, row.candidate_model),
+        _versus(row),
+        (verdict_word(row.verdict),),
         (pass_rate(row.original_pass or 0, row.n_scored) if measured else "—",),
         (pass_rate(row.candidate_pass or 0, row.n_scored) if measured else "—",),
         (delta,),
         (cost_change(row.cost_delta_pct, row.claimed_saving_pct),),
-        (verdict_word(row.verdict),),
-        _versus(row),
     )
 
 

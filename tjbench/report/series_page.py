@@ -16,15 +16,15 @@ HEADER: tuple[Phrase, ...] = tuple(
     for name in (
         "tokenjam",
         "candidate",
+        "vs. the step before",
+        "verdict",
         "original pass",
         "candidate pass",
         "Δ (95 % CI)",
         "cost Δ",
-        "verdict",
-        "vs. the step before",
     )
 )
-NUMBERS = frozenset({2, 3, 4, 5})
+NUMBERS = frozenset({4, 5, 6, 7})
 
 
 def series_page(matrix: Matrix) -> Page:
@@ -58,12 +58,12 @@ def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
     return (
         (Code(head.tokenjam_version), mock),
         (Code(head.candidate_model),),
+        (_step(row),),
+        (head.verdict.value,),
         (pass_rate(head.original_pass, head.n_scored),),
         (pass_rate(head.candidate_pass, head.n_scored),),
         (f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.delta_ci_pp)})",),
         (cost_change(head.cost_delta_pct, head.claimed_saving_pct),),
-        (head.verdict.value,),
-        (_step(row),),
     )
 
 
