@@ -19,7 +19,7 @@ from tjbench.box.values import Malformed, NotPlain, decode, encode
 from tjbench.box.warm import Ended, Warm
 from tjbench.errors import IncompleteError, UsageError
 
-MEMORY = 1024 * 1024 * 1024
+MEMORY = 512 * 1024 * 1024
 """Address space of each of a program's two processes, in bytes."""
 
 _FULL_LANDLOCK = 6  # the ABI that also keeps signals and abstract sockets inside

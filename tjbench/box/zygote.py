@@ -47,6 +47,7 @@ class Running:
     slot: int
     solver: int
     checker: int
+    may_fork: bool
     started: float
     deadline: float
     killed: int = 0
@@ -62,9 +63,11 @@ class Running:
         for pid, flag in ((self.solver, SOLVER_KILLED), (self.checker, CHECKER_KILLED)):
             if pid not in self.statuses:
                 self.killed |= flag
-            # The session outlives its leader where answers may fork (no filter).
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if self.may_fork:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
 
 
 class Zygote:
@@ -121,6 +124,7 @@ class Zygote:
             slot=slot,
             solver=solver_pid,
             checker=checker_pid,
+            may_fork=not self.confinement.filter,
             started=started,
             deadline=started + wall_s,
         )
@@ -215,6 +219,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in _WARM.split():
         importlib.import_module(name)
+    # Everything of ours is loaded; from here on an answer finds no more of it to import.
+    for package in ("tjbench", "tjbench.box"):
+        sys.modules[package].__path__ = []
     # What site would have added; their absence would look like a name the answer forgot.
     vars(builtins).update(exit=sys.exit, quit=sys.exit)
     random.seed(0)

@@ -1,0 +1,9 @@
+"""Opens descriptors without end."""
+
+# ends: exception
+import os
+
+
+def double(x):
+    while True:
+        os.pipe()

@@ -1,0 +1,7 @@
+"""Never returns."""
+
+
+# ends: timeout
+def double(x):
+    while True:
+        pass

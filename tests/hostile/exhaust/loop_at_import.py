@@ -1,0 +1,5 @@
+"""Never becomes ready."""
+
+# ends: timeout
+while True:
+    pass

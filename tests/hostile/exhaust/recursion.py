@@ -1,0 +1,6 @@
+"""Recurses until Python objects."""
+
+
+# ends: exception
+def double(x):
+    return double(x)

@@ -1,0 +1,5 @@
+"""Raises what slips through every `except Exception`."""
+
+
+def double(x):
+    raise GeneratorExit
