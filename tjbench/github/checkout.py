@@ -75,6 +75,13 @@ class Checkout:
         oid = self._list(sha, tuple(parents)).get("/".join(parts))
         return self._blobs([oid])[0] if oid else None
 
+    def tracks(self, directory: Path) -> bool:
+        """Whether git follows any file of ``directory``, which lies in this checkout or anywhere else."""
+        if not directory.is_relative_to(self.root.resolve()):
+            return False
+        answer = self._run("ls-files", "--", f":(literal){directory.relative_to(self.root.resolve())}")
+        return answer.returncode == 0 and bool(answer.stdout.strip())
+
     def _list(self, sha: str, directory: tuple[str, ...]) -> dict[str, str]:
         """Regular files directly in ``directory``: path to object id. Links and submodules are left out."""
         within = ["/".join(directory) + "/"] if directory else []
