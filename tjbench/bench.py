@@ -32,6 +32,7 @@ NO_SANDBOX = "not_used"
 
 JobKey = tuple[ModelSpec, str, str, int, Sampling]
 Scored = tuple[Attempt, Score]
+Sent = dict[str, dict[str, float | int | str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +198,10 @@ class Bench:
             )
             for task in plan.suite.tasks
         ]
-        return Measured(artifact=self._artifact(plan, records, at, level), answers=tuple(answers))
+        sent = {str(answer.model): dict(answer.attempt.sent) for answer in answers if answer.attempt.sent}
+        return Measured(artifact=self._artifact(plan, records, sent, at, level), answers=tuple(answers))
 
-    def _artifact(self, plan: RowPlan, records: Sequence[TaskRecord], at: datetime, level: str) -> Artifact:
+    def _artifact(self, plan: RowPlan, records: Sequence[TaskRecord], sent: Sent, at: datetime, level: str) -> Artifact:
         original, candidate = str(plan.original), str(plan.candidate)
         rates = {str(spec): self.snapshot.rates[spec] for spec in (plan.original, plan.candidate)}
         guessed = any(rate.source == "default" for rate in rates.values())
@@ -231,6 +233,7 @@ class Bench:
                     samples=plan.samples,
                     temperature=plan.sampling.temperature,
                     max_tokens=plan.sampling.max_tokens,
+                    sent=sent,
                 ),
                 "seed": self.settings.seed,
                 "scorer_version": SCORER_VERSION,

@@ -88,11 +88,13 @@ class StatsRecord(_Record):
 
 
 class SamplingRecord(_Record):
-    """The parameters of every call; ``None`` was not sent. ``samples`` is k."""
+    """The parameters of every call as asked for; ``None`` leaves the provider's own. ``samples`` is k; ``sent`` holds,
+    by model, what really went out: a model may refuse a parameter."""
 
     samples: int = 1
     temperature: float | None = None
     max_tokens: int = 2048
+    sent: dict[str, dict[str, float | int | str]] = {}
 
 
 class Artifact(_Record):
