@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 import os
@@ -62,6 +63,13 @@ def test_agrees_with_the_oracle(name: str) -> None:
                 assert found == pytest.approx(expected, rel=max(tolerance, 1e-12), abs=0 if tolerance else 1e-12), case
             else:
                 assert found == expected, case
+
+
+def test_every_number_of_the_documentation_comes_out() -> None:
+    page = Path(__file__).parents[2] / "docs" / "statistics.md"
+    results = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert results.attempted > 15
+    assert results.failed == 0
 
 
 @pytest.mark.parametrize(
