@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tjbench.sandbox import Box, Ending, Program
 from tjbench.scoring.fences import blocks
 from tjbench.scoring.score import PASSED, Cause, Score, failed
-from tjbench.scoring.source import bound, missing, parse, without_demo
+from tjbench.scoring.source import bound, compiles, missing, parse, without_demo
 from tjbench.suites.task import UnitTests
 
 _CAUSES = {
@@ -62,8 +62,8 @@ def extract(text: str, check: UnitTests) -> str | None:
             return code
     if not fenced and (code := _definition(list(_without_prose(text)), check)):
         return code
-    broken = next((block for block in (*reversed(fenced), text) if f"def {check.entry_point}" in block), None)
-    return None if broken is None else _program(textwrap.dedent(broken), check)
+    tried = [block for block in fenced or [text] if f"def {check.entry_point}" in block and parse(block) is None]
+    return _program(textwrap.dedent(tried[0]), check) if tried else None
 
 
 def _clean(text: str) -> str:
@@ -81,33 +81,32 @@ def _definition(candidates: list[str], check: UnitTests) -> str | None:
         return None
     code, tree = next((item for item in reversed(defining) if not _stub(item[1], check.entry_point)), defining[-1])
     preamble = parse(_preamble(check))
-    known = bound(preamble) if preamble else set()
-    parts = [without_demo(code, tree)]
-    for other, other_tree in parsed:
-        if other is not code and bound(other_tree) & (missing(tree) - known):
-            parts.insert(-1, without_demo(other, other_tree))
-    return _program("\n".join(parts), check)
+    lacking = missing(tree) - (bound(preamble) if preamble else set())
+    used = lacking | {check.entry_point}
+    helpers = [(other, other_tree) for other, other_tree in parsed if other is not code and bound(other_tree) & lacking]
+    return _program("\n".join(without_demo(part, its, used) for part, its in [*helpers, (code, tree)]), check)
 
 
 def _continuation(candidates: list[str], check: UnitTests) -> str | None:
     """The prompt continued by the first candidate that adds to the entry point's body, however it is indented."""
     prompt = check.preamble if check.preamble.endswith("\n") else check.preamble + "\n"
-    before = _body_length(parse(prompt), check.entry_point)
+    stub = parse(prompt)
+    before = len(_body(stub, check.entry_point)) if stub else 0
     for candidate in candidates:
         for body in _bodies(candidate):
             tree = parse(prompt + body)
-            if tree is not None and _body_length(tree, check.entry_point) > before:
-                return without_demo(prompt + body, tree)
+            if tree and any(map(_does, _body(tree, check.entry_point)[before:])) and compiles(prompt + body):
+                return without_demo(prompt + body, tree, {check.entry_point})
     return None
 
 
 def _bodies(text: str) -> Iterator[str]:
-    """Ways in which ``text`` may be meant as a body: as it is, with its first line's indentation lost, with all of
-    it lost or of another width; each also cut where unindented text follows it."""
+    """Ways in which ``text`` may be meant as a body: as it is, with all of its indentation lost or of another width,
+    with its first line's lost; each also cut where unindented text follows it."""
     lines = [line.replace("\t", "    ") if line[:1] == "\t" else line for line in text.strip("\n").split("\n")]
     spaced = "\n".join(lines)
     dedented = textwrap.dedent(spaced)
-    for body in (spaced, "    " + spaced.lstrip(" "), textwrap.indent(dedented, "    ")):
+    for body in (spaced, textwrap.indent(dedented, "    "), "    " + spaced.lstrip(" ")):
         yield body + "\n"
         kept = body.split("\n")
         for end in range(len(kept) - 1, 0, -1):
@@ -151,9 +150,16 @@ def _stub(tree: ast.Module, name: str) -> bool:
     )
 
 
-def _body_length(tree: ast.Module | None, name: str) -> int:
-    function = _function(tree, name) if tree else None
-    return len(function.body) if function else 0
+def _body(tree: ast.Module, name: str) -> list[ast.stmt]:
+    function = _function(tree, name)
+    return function.body if function else []
+
+
+def _does(node: ast.stmt) -> bool:
+    """Whether a statement works towards a result; words and definitions alone are no body."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, (ast.Call, ast.Yield, ast.YieldFrom, ast.Await))
+    return not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
 
 
 def _function(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

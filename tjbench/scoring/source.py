@@ -7,20 +7,23 @@ import builtins
 import symtable
 import threading
 import warnings
+from collections.abc import Callable
+from typing import TypeVar
 
 _BUILTIN = frozenset(dir(builtins))
 _quiet = threading.Lock()
 
+T = TypeVar("T")
+
 
 def parse(source: str) -> ast.Module | None:
     """The module, or ``None`` where ``source`` is not Python."""
-    try:
-        # An answer's doubtful escape is a warning of its own, not one of ours; the filter is process-wide.
-        with _quiet, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return _try(lambda: ast.parse(source))
+
+
+def compiles(source: str) -> bool:
+    """Whether Python accepts ``source`` whole: a ``return`` outside a function parses but does not compile."""
+    return _try(lambda: compile(source, "<answer>", "exec", dont_inherit=True)) is not None
 
 
 def bound(tree: ast.Module) -> set[str]:
@@ -33,12 +36,8 @@ def bound(tree: ast.Module) -> set[str]:
 
 def needed(source: str) -> set[str]:
     """Global names that functions and classes of ``source`` look up when they run."""
-    try:
-        with _quiet, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _globals(symtable.symtable(source, "<answer>", "exec"), top=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+    table = _try(lambda: symtable.symtable(source, "<answer>", "exec"))
+    return _globals(table, top=True) if table else set()
 
 
 def missing(tree: ast.Module) -> set[str]:
@@ -47,10 +46,10 @@ def missing(tree: ast.Module) -> set[str]:
     return used - bound(tree) - _BUILTIN
 
 
-def without_demo(source: str, tree: ast.Module) -> str:
-    """``source`` up to the last statement that a function may rely on: a definition, an import, or one that binds or
-    changes a name some function looks up. What follows only shows the answer off (calls, prints, ``input()``)."""
-    names = needed(source)
+def without_demo(source: str, tree: ast.Module, used: set[str]) -> str:
+    """``source`` up to the last statement that is relied on: a definition, an import, or one that binds or changes a
+    name in ``used`` or one that a function looks up. What follows only shows it off (calls, prints, ``input()``)."""
+    names = needed(source) | used
     last = 0
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)) or (
@@ -58,6 +57,16 @@ def without_demo(source: str, tree: ast.Module) -> str:
         ):
             last = node.end_lineno or last
     return "\n".join(source.split("\n")[:last]) + "\n"
+
+
+def _try(read: Callable[[], T]) -> T | None:
+    try:
+        # A doubtful escape in an answer is a warning of its own, not one of ours; the filter is process-wide.
+        with _quiet, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _main_guard(node: ast.stmt) -> bool:
