@@ -18,11 +18,12 @@ from tjbench.compare.decision import (
 )
 from tjbench.compare.matrix import COVERAGE_FLOOR, Matrix, Row, Standing
 from tjbench.compare.pair import Pair, Rule, p_text, tasks
+from tjbench.compare.savings import Dearer, find_dearer
 from tjbench.compare.stats import FamilyResult, Verdict, family_test
 from tjbench.config import DEFAULT_FAIL_ON, Policy
 from tjbench.errors import ExitCode
 
-STATISTICAL = (Policy.REGRESSION, Policy.DOWNSIZE)
+STATISTICAL = (Policy.REGRESSION, Policy.DOWNSIZE, Policy.SAVINGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +62,14 @@ class _Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tests:
-    """Rows whose test rejects after correction, by key: against the baseline, and candidate against original."""
+    """Rows whose test rejects after correction, by key: against the baseline, and candidate against original.
+    ``dearer`` is about cost, and empty unless a policy asks."""
 
     against_baseline: FamilyResult | None
     regressed: frozenset[RowKey]
     worse_than_original: frozenset[RowKey]
     downsized: frozenset[RowKey]
+    dearer: Dearer
 
 
 def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failures: Sequence[str] = ()) -> Decision:
@@ -83,6 +86,9 @@ def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failu
         status=status,
         exit_code=_exit_code(status, policy, fired),
         reasons=tuple(dict.fromkeys(reasons)) or (_calm(status, rows),),
+        notes=tuple(
+            f"savings not judged: {key.suite}, {key.original}: {why}" for key, why in tests.dearer.unjudged.items()
+        ),
         rows=rows,
         pooled=Pooled(b=pooled.pooled_b, c=pooled.pooled_c, p=pooled.pooled_p) if pooled else Pooled(),
         baseline=baseline,
@@ -103,11 +109,13 @@ def _test(rows: Sequence[Row], policy: GatePolicy) -> _Tests:
     pooled = _family({row.key: _changes(row.overlap.candidate) for row in comparable}, alpha * len(comparable) / n)
     solo = _family({row.key: own[row.key] for row in alone}, alpha * len(alone) / n)
     downsize = _family(own, alpha)
+    priced = [row for row in comparable if policy.fails_on(row.key, Policy.SAVINGS)]
     return _Tests(
         against_baseline=pooled[0],
         regressed=pooled[1],
         worse_than_original=solo[1],
         downsized=downsize[1],
+        dearer=find_dearer(priced, alpha),
     )
 
 
@@ -265,6 +273,8 @@ def _row_hits(row: Row, shown: DecisionRow, tests: _Tests) -> Iterable[tuple[Pol
         yield Policy.REGRESSION, f"worse than the original, and no baseline to compare with: {shown.verdict_reason}"
     if significant and row.key in tests.downsized:
         yield Policy.DOWNSIZE, f"the candidate is worse than the original: {shown.verdict_reason}"
+    if rise := tests.dearer.rises.get(row.key):
+        yield Policy.SAVINGS, str(rise)
     if row.repointed:
         yield Policy.RECOMMENDATION, f"the recommendation changed: {row.repointed[0]} → {row.repointed[1]}"
     if row.withdrawn:
