@@ -208,6 +208,7 @@ def _baseline(run: ActionRun, config: Config, *, record: bool) -> Baseline:
         "none" if record else run.value("baseline"),
         repository=run.repository,
         directory=run.given.get("baseline-dir") or config.baseline.dir,
+        branches=config.baseline.branches,
         base_ref=run.event.base_ref,
         push_ref=run.event.push_ref,
     )

@@ -29,7 +29,7 @@ class CiRequest:
 def run_ci(request: CiRequest, place: Workplace, *, stdout: TextIO, stderr: TextIO) -> ExitCode:
     """Pin the baseline first, then measure, decide and tell. On a CI machine price overrides are not applied."""
     config = request.config
-    baseline = place.baseline(request.baseline, directory=config.baseline.dir)
+    baseline = place.baseline(request.baseline, directory=config.baseline.dir, branches=config.baseline.branches)
     label = baseline.label
     print(f"baseline: {label.ref or 'none'}{f' at {label.sha[:12]}' if label.sha else ''}", file=stderr)
     snapshot = place.snapshot(config, trust_overrides=not place.environ.get("CI"))

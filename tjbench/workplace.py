@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +138,7 @@ class Workplace:
         *,
         repository: Repository | None = None,
         directory: str,
+        branches: Sequence[str] | None = None,
         base_ref: str | None = None,
         push_ref: str | None = None,
     ) -> Baseline:
@@ -155,7 +156,12 @@ class Workplace:
             label = BaselineLabel(notes=(f"{self.root} is no git repository, so it has no release branch",))
             return Baseline(label=label, loaded=Loaded(artifacts={}, rejected={}))
         chosen = releases.select_baseline(
-            repository or checkout, request, directory=directory, base_ref=base_ref, push_ref=push_ref
+            repository or checkout,
+            request,
+            directory=directory,
+            branches=branches,
+            base_ref=base_ref,
+            push_ref=push_ref,
         )
         label = BaselineLabel(ref=chosen.ref, sha=chosen.sha, notes=chosen.notes)
         return Baseline(label=label, loaded=parse_files(chosen.files))

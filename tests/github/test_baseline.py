@@ -125,6 +125,28 @@ def test_release_branches_without_any_artifact_are_a_first_run_too() -> None:
     assert len(got.notes) == 2
 
 
+def test_only_the_configured_branches_count_in_their_order() -> None:
+    shelf = Shelf({"release/2.0": ARTIFACT, "stable": ARTIFACT, "lts": ARTIFACT})
+    got = select_baseline(shelf, "auto", branches=["lts", "stable"], base_ref="release/2.0")
+    assert (got.ref, got.sha, got.notes) == ("lts", "sha-of-lts", ())
+    assert shelf.listed == 1
+
+
+def test_configured_branches_that_are_absent_or_empty_are_passed_over_and_said() -> None:
+    got = select_baseline(Shelf({"empty": {}, "stable": ARTIFACT}), "auto", branches=["gone", "empty", "stable"])
+    assert got.ref == "stable"
+    assert got.notes == ("branch gone does not exist", "empty (sha-of-empty) holds no artifacts in results")
+
+
+def test_no_configured_branch_is_no_baseline_even_beside_a_release_branch() -> None:
+    got = select_baseline(Shelf({"release/1.0": ARTIFACT}), "auto", branches=["stable"])
+    assert got == Baseline(notes=("branch stable does not exist",))
+
+
+def test_configured_branches_say_nothing_about_a_branch_asked_for_by_name() -> None:
+    assert select_baseline(Shelf({"main": ARTIFACT}), "branch:main", branches=["stable"]).ref == "main"
+
+
 def test_a_named_branch_is_used_whatever_its_name() -> None:
     got = select_baseline(Shelf({"main": ARTIFACT}), "branch:main")
     assert (got.ref, got.sha, got.files, got.notes) == ("main", "sha-of-main", ARTIFACT, ())

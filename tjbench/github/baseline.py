@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -113,11 +113,13 @@ def select_baseline(
     request: str,
     *,
     directory: str = "results",
+    branches: Sequence[str] | None = None,
     base_ref: str | None = None,
     push_ref: str | None = None,
 ) -> Baseline:
     """The baseline for ``auto``, ``branch:NAME``, ``ref:SHA`` or ``none``, with its commit pinned by one look-up.
 
+    ``branches`` are the only ones that ``auto`` tries, in that order; without them it tries the release branches.
     No release branch, or none with artifacts, is no error: a first run has none. A branch or commit that the user
     named and that is absent raises UsageError; an unreadable repository raises IncompleteError.
     """
@@ -126,7 +128,13 @@ def select_baseline(
         return Baseline(notes=("no baseline was asked for",))
     path_parts(directory)
     if kind == "auto" and not name:
-        return _last_release(repository, directory, base_ref=base_ref, push_ref=push_ref)
+        heads = dict(repository.branches())
+        if branches:
+            return _first_filled(repository, heads, branches, directory)
+        releases = candidates(heads, base_ref=base_ref, push_ref=push_ref)
+        found = _first_filled(repository, heads, releases, directory)
+        none = (f"no release branch to compare with among {_listed(heads)}",)
+        return found if releases else replace(found, notes=none)
     if kind == "branch" and name:
         return _named_branch(repository, name, directory)
     if kind == "ref" and name:
@@ -139,16 +147,17 @@ def select_baseline(
     )
 
 
-def _last_release(repository: Repository, directory: str, *, base_ref: str | None, push_ref: str | None) -> Baseline:
-    heads = dict(repository.branches())
+def _first_filled(repository: Repository, heads: Mapping[str, str], names: Sequence[str], directory: str) -> Baseline:
+    """The first of ``names`` that holds artifacts, with a note on each one before it."""
     notes: list[str] = []
-    for name in candidates(heads, base_ref=base_ref, push_ref=push_ref):
+    for name in names:
+        if name not in heads:
+            notes.append(f"branch {name} does not exist")
+            continue
         files = repository.files(heads[name], directory)
         if files:
             return Baseline(ref=name, sha=heads[name], files=files, notes=tuple(notes))
-        notes.append(f"{name} ({heads[name][:12]}) holds no artifacts in {directory}; looked at the next lower release")
-    if not notes:
-        notes.append(f"no release branch to compare with among {_listed(heads)}")
+        notes.append(f"{name} ({heads[name][:12]}) holds no artifacts in {directory}")
     return Baseline(notes=tuple(notes))
 
 
