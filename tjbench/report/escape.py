@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 BREAK = "\N{ZERO WIDTH SPACE}"
 ELLIPSIS = "…"
 
-# Controls, format characters (bidi overrides, zero-width and tag characters), surrogates, private use, unassigned.
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 # Letters and marks that show as nothing, by which one id would look like another.
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
@@ -24,33 +23,38 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"&(?=[#A-Za-z])"), "&amp;"),
     (re.compile(r"<(?=[A-Za-z/!?])"), "&lt;"),
     (re.compile(r"\$(?!\d)"), r"\\$"),
-    (re.compile(r"@(?=\w)"), f"@{BREAK}"),
+    (re.compile(r"@(?=\S)"), f"@{BREAK}"),
     (re.compile(r"(?<![&])#(?=\d)"), f"#{BREAK}"),
     (re.compile(r"\b(GH)-(?=\d)", re.IGNORECASE), rf"\1-{BREAK}"),
     (re.compile(r":(?=//)"), f":{BREAK}"),
     (re.compile(r"\b(www)\.", re.IGNORECASE), rf"\1{BREAK}."),
-    (re.compile(r"\b([0-9a-f]{3})(?=[0-9a-f]{4,37}\b)", re.IGNORECASE), rf"\1{BREAK}"),
 )
+# Seven hexadecimal digits or more name a commit.
+_COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 _LINE_START = re.compile(r"(?:[-+](?=\s|$)|[-=]{2,}|#{1,6}(?=\s|$)|>|\d{1,9}(?=[.)](?:\s|$)))")
 
 
 def clean(text: str, limit: int | None = None) -> str:
     """One line of visible characters, at most ``limit`` of them; what cannot be seen becomes U+FFFD."""
     line = " ".join(text.split())
-    line = "".join(REPLACEMENT if _hidden(char) else char for char in line)
+    if not line.isprintable() or not _BLANKS.isdisjoint(line):
+        line = "".join(REPLACEMENT if _hidden(char) else char for char in line)
     return line if limit is None or len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
 def _hidden(char: str) -> bool:
-    return unicodedata.category(char) in _INVISIBLE or char in _BLANKS
+    """Controls, bidi overrides, zero-width and tag characters, surrogates, private use, unassigned, and blanks."""
+    return not char.isprintable() or char in _BLANKS
 
 
+# A report is composed several times to fit a limit, and its separators repeat.
+@lru_cache(maxsize=4096)
 def escape_markdown(text: str, limit: int | None = None) -> str:
     """``text`` as plain words for a paragraph, a list item or a table cell: it links, mentions and formats nothing."""
     line = clean(text, limit)
     for pattern, replacement in _RULES:
         line = pattern.sub(replacement, line)
-    return line
+    return _COMMIT.sub(lambda match: re.sub("(.{6})(?=.)", rf"\1{BREAK}", match[0]), line)
 
 
 def escape_line_start(markdown: str) -> str:
@@ -62,6 +66,7 @@ def escape_line_start(markdown: str) -> str:
     return f"{markdown[:at]}\\{markdown[at:]}"
 
 
+@lru_cache(maxsize=4096)
 def code_span(text: str, limit: int | None = None, *, in_table: bool = False) -> str:
     """``text`` verbatim as code, for ids and model names: nothing is inserted, so that it can be copied.
 
@@ -79,7 +84,7 @@ def code_span(text: str, limit: int | None = None, *, in_table: bool = False) ->
 
 def display_width(text: str) -> int:
     """Columns that ``text`` takes in a terminal."""
-    return sum(_columns(char) for char in text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def _columns(char: str) -> int:

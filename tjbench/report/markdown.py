@@ -16,7 +16,7 @@ from tjbench.report.page import BOUNDARY, Code, Link, Mark, Page, Part, Phrase, 
 from tjbench.report.series_page import series_page
 
 CODE_LIMIT = 80
-TEXT_LIMIT = 600
+TEXT_LIMIT = 1_000
 SYMBOL = {Mark.GOOD: "✅", Mark.BAD: "❌", Mark.BROKEN: "🟠", Mark.UNSURE: "🟡", Mark.NONE: "⚪"}
 
 
