@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from tjbench.errors import ExitCode, TjbError, UsageError
+from tjbench.errors import ExitCode, IncompleteError, TjbError, UsageError
 from tjbench.upgrade import Upgrade, Wanted
 
 VERSION_FLAG = "--tokenjam-version"
@@ -62,13 +62,20 @@ def home_for(environ: Mapping[str, str]) -> str:
 def prepare(launch: Launch, upgrade: Upgrade, environ: Mapping[str, str]) -> dict[str, str]:
     """Bring tokenjam to the wanted version; returns the environment of ``tjb``.
 
-    ``TJBENCH_UPGRADE_WARNING`` is set in it when the newest tokenjam could not be had.
+    ``TJBENCH_UPGRADE_WARNING`` is set in it when the newest tokenjam could not be had. What an action cannot install
+    becomes ``TJBENCH_UPGRADE_FAILURE``, so that the action reports it where people look; a command ends at once.
     """
     workspace = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
     wanted = Wanted.parse(launch.tokenjam_version, workspace=workspace)
-    warning = upgrade.bring(wanted, strict=launch.strict)
-    passed_on = {name: value for name, value in environ.items() if name != "TJBENCH_UPGRADE_WARNING"}
+    passed_on = {name: value for name, value in environ.items() if not name.startswith("TJBENCH_UPGRADE_")}
     passed_on["HOME"] = home_for(environ)
+    try:
+        warning = upgrade.bring(wanted, strict=launch.strict)
+    except IncompleteError as error:
+        if launch.arguments[0] != "action":
+            raise
+        passed_on["TJBENCH_UPGRADE_FAILURE"] = str(error)
+        return passed_on
     if warning is not None:
         passed_on["TJBENCH_UPGRADE_WARNING"] = warning
     return passed_on
