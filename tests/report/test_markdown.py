@@ -354,3 +354,9 @@ def test_a_series_runs_by_tokenjam_version_within_each_row() -> None:
 
 def test_an_empty_series_says_so() -> None:
     assert "No artifacts here." in render_series(build_series([], Rule()))
+
+
+def test_a_price_that_an_old_file_does_not_hold_is_not_shown_as_zero() -> None:
+    text = render_artifact(measurement("p" * 60, "p" * 60, prices=(0.0, 0.0), source="unknown"))
+    assert f"Price of `{CANDIDATE}`: not recorded." in text
+    assert "$0 in" not in text

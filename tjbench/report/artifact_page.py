@@ -102,7 +102,8 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
     for role, trials in _by_role(artifact):
         spent = [trial.usage for trial in trials]
         read = sum(usage.input + usage.cache_read + usage.cache_write for usage in spent)
-        yield (f"Tokens of the {role}: {tokens(read)} in, {tokens(sum(usage.output for usage in spent))} out.",)
+        shown = f"{tokens(read)} in, " if read else ""
+        yield (f"Tokens of the {role}: {shown}{tokens(sum(usage.output for usage in spent))} out.",)
     yield from ((FLAG[flag],) for flag in artifact.flags)
 
 
@@ -129,8 +130,11 @@ def _facts(artifact: Artifact) -> Iterator[Phrase]:
         ".",
     )
     for model, rates in artifact.rates.items():
-        source = RATES_SOURCE.get(rates.source, rates.source)
-        yield ("Price of ", Code(model), f": ${rates.input:g} in, ${rates.output:g} out per million tokens ({source}).")
+        source = RATES_SOURCE.get(rates.source)
+        price = (
+            f"${rates.input:g} in, ${rates.output:g} out per million tokens ({source})" if source else "not recorded"
+        )
+        yield ("Price of ", Code(model), f": {price}.")
     if artifact.judge:
         yield ("Judge: ", Code(artifact.judge), ".")
     yield ("Sandbox: ", Code(artifact.sandbox_level), "; scorer: ", Code(artifact.scorer_version), ".")
