@@ -192,6 +192,8 @@ def child(
             confinement = replace(confinement, ruleset=kept[-1])
         confinement.apply(limits, slot)
         gc.enable()
+        # A fork reseeds; the same program should draw the same numbers every time.
+        random.seed(0)
         serve(*kept[: len(fds)])
     except BaseException:
         os._exit(70)
@@ -224,7 +226,6 @@ def main() -> None:
         sys.modules[package].__path__ = []
     # What site would have added; their absence would look like a name the answer forgot.
     vars(builtins).update(exit=sys.exit, quit=sys.exit)
-    random.seed(0)
     confinement = prepare(bytes.fromhex(settings["filter"]), newest_landlock=settings["newest_landlock"])
     if LINUX:
         strays.adopt()
