@@ -10,7 +10,7 @@ from enum import StrEnum
 from packaging.version import InvalidVersion, Version
 
 from tjbench.compare.artifact import Artifact, RowKey, TaskRecord
-from tjbench.compare.pair import Change, Pair, Rule, measure_change
+from tjbench.compare.pair import Change, Pair, Rule, Trial, measure_change
 
 COVERAGE_FLOOR = 0.8
 REUSED_ARTIFACT = "artifact:"
@@ -28,10 +28,14 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Which tasks of the head and of the baseline pair up: same id and same check. Tuples hold task ids."""
+    """Which tasks of the head and of the baseline pair up: same id and same check. Tuples hold task ids.
+
+    ``reused`` tasks would pair up, but their candidate's outcome comes from a stored artifact and proves nothing anew.
+    """
 
     candidate: tuple[Pair, ...] = ()
     original: tuple[Pair, ...] = ()
+    reused: tuple[str, ...] = ()
     prompt_changed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -60,10 +64,10 @@ class Row:
 
     @property
     def coverage(self) -> float:
-        """Share of the baseline's tasks that the head measured again."""
+        """Share of the baseline's tasks that the head holds too, measured again or reused."""
         if self.baseline is None or not self.baseline.tasks:
             return 1.0
-        return len(self.overlap.candidate) / len(self.baseline.tasks)
+        return (len(self.overlap.candidate) + len(self.overlap.reused)) / len(self.baseline.tasks)
 
     @property
     def repointed(self) -> tuple[str, str] | None:
@@ -127,7 +131,7 @@ def build_matrix(
 
 
 def build_series(artifacts: Sequence[Artifact], rule: Rule) -> Matrix:
-    """Every step of every series: per key one artifact a tokenjam version, each held against the one before."""
+    """Every step of every series: per key one artifact a tokenjam version, each against the last complete one."""
     by_version: dict[str, list[Artifact]] = defaultdict(list)
     for artifact in artifacts:
         by_version[artifact.tokenjam_version].append(artifact)
@@ -138,7 +142,7 @@ def build_series(artifacts: Sequence[Artifact], rule: Rule) -> Matrix:
         chosen, rest = newest_per_key(by_version[version])
         superseded.extend(rest)
         rows.extend(build_row(key, chosen[key], previous.get(key), rule) for key in chosen)
-        previous.update(chosen)
+        previous.update({key: a for key, a in chosen.items() if not a.incomplete})
     return Matrix(rows=tuple(sorted(rows, key=lambda row: row.key)), superseded=tuple(superseded))
 
 
@@ -147,14 +151,16 @@ def build_row(key: RowKey, head: Artifact | None, baseline: Artifact | None, rul
     if head is None or baseline is None:
         standing = Standing.NOT_RE_MEASURED if head is None else Standing.NO_BASELINE
         return _untested(key, head, baseline, standing, "")
+    overlap = find_overlap(head, baseline)
     obstacle = incomparable(head, baseline)
     if obstacle:
-        return _untested(key, head, baseline, Standing.NOT_COMPARABLE, obstacle)
-    overlap = find_overlap(head, baseline)
+        return _untested(key, head, baseline, Standing.NOT_COMPARABLE, obstacle, overlap)
+    if overlap.reused and not overlap.candidate:
+        why = "every outcome is reused from a stored artifact"
+        return _untested(key, head, baseline, Standing.NOT_RE_MEASURED, why, overlap)
     if not overlap.candidate:
-        return _untested(key, head, baseline, Standing.NOT_COMPARABLE, "no task has the same id and the same check")
-    if all((pair.after.reused_from or "").startswith(REUSED_ARTIFACT) for pair in overlap.candidate):
-        return _untested(key, head, baseline, Standing.NOT_RE_MEASURED, "every outcome is reused from the baseline")
+        why = "no task has the same id and the same check"
+        return _untested(key, head, baseline, Standing.NOT_COMPARABLE, why, overlap)
     return Row(
         key=key,
         head=head,
@@ -167,14 +173,21 @@ def build_row(key: RowKey, head: Artifact | None, baseline: Artifact | None, rul
     )
 
 
-def _untested(key: RowKey, head: Artifact | None, baseline: Artifact | None, standing: Standing, why: str) -> Row:
+def _untested(
+    key: RowKey,
+    head: Artifact | None,
+    baseline: Artifact | None,
+    standing: Standing,
+    why: str,
+    overlap: Overlap | None = None,
+) -> Row:
     return Row(
         key=key,
         head=head,
         baseline=baseline,
         standing=standing,
         why=why,
-        overlap=Overlap(),
+        overlap=overlap or Overlap(),
         change=None,
         original_change=None,
     )
@@ -198,14 +211,24 @@ def find_overlap(head: Artifact, baseline: Artifact) -> Overlap:
     now, then = _by_id(head), _by_id(baseline)
     shared = [task_id for task_id in now if task_id in then]
     same = [task_id for task_id in shared if now[task_id].check_hash == then[task_id].check_hash]
+    anew = [task_id for task_id in same if not _reused(now[task_id].candidate)]
     return Overlap(
-        candidate=tuple(Pair(task_id=i, before=then[i].candidate, after=now[i].candidate) for i in same),
-        original=tuple(Pair(task_id=i, before=then[i].original, after=now[i].original) for i in same),
+        candidate=tuple(Pair(task_id=i, before=then[i].candidate, after=now[i].candidate) for i in anew),
+        original=tuple(
+            Pair(task_id=i, before=then[i].original, after=now[i].original)
+            for i in same
+            if not _reused(now[i].original)
+        ),
+        reused=tuple(i for i in same if _reused(now[i].candidate)),
         prompt_changed=tuple(i for i in same if now[i].prompt_hash != then[i].prompt_hash),
         added=tuple(i for i in now if i not in then),
         removed=tuple(i for i in then if i not in now),
         rechecked=tuple(i for i in shared if now[i].check_hash != then[i].check_hash),
     )
+
+
+def _reused(trial: Trial) -> bool:
+    return (trial.reused_from or "").startswith(REUSED_ARTIFACT)
 
 
 def _by_id(artifact: Artifact) -> dict[str, TaskRecord]:
