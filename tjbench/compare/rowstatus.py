@@ -1,0 +1,125 @@
+"""One row of the matrix as the decision shows it: what was measured, and its status against the baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tjbench.compare.artifact import Flag
+from tjbench.compare.corrected import Corrected, stands_alone
+from tjbench.compare.decision import DecisionRow, RowStatus, VsBaseline
+from tjbench.compare.matrix import Row
+from tjbench.compare.pair import Change, Pair, measure_change, p_text, tasks
+from tjbench.compare.policy import GatePolicy
+from tjbench.compare.stats import Verdict
+
+NOT_ONCE_CORRECTED = "significant alone, not once corrected for all rows"
+
+
+def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
+    """The head's numbers as they stand in its artifact, and how it compares."""
+    versus = _versus(row, policy, tests)
+    head = row.head
+    if head is None:
+        gone = row.baseline
+        return DecisionRow(
+            suite=row.key.suite,
+            original_model=row.key.original,
+            candidate_model=gone.candidate_model if gone else None,
+            slot=row.key.slot,
+            vs_baseline=versus,
+        )
+    flags = head.flags + ((Flag.PROMPT_CHANGED,) if versus.prompt_changed else ())
+    own = [(t.task_id, t.candidate) for t in head.tasks]
+    return DecisionRow(
+        suite=row.key.suite,
+        original_model=row.key.original,
+        candidate_model=head.candidate_model,
+        slot=row.key.slot,
+        recommended_by=head.recommended_by,
+        tokenjam_version=head.tokenjam_version,
+        n_tasks=head.n_tasks,
+        n_scored=head.n_scored,
+        n_unscored=head.n_unscored,
+        original_pass=head.original_pass,
+        candidate_pass=head.candidate_pass,
+        accuracy_delta_pp=head.accuracy_delta_pp,
+        delta_ci_pp=head.stats.delta_ci_pp,
+        p_value=head.stats.mcnemar_p_value,
+        original_cost_usd=head.original_cost_usd,
+        candidate_cost_usd=head.candidate_cost_usd,
+        cost_delta_pct=head.cost_delta_pct,
+        claimed_saving_pct=head.claimed_saving_pct,
+        output_token_inflation=head.output_token_inflation,
+        detectable_drop_pp=head.stats.detectable_drop_pp,
+        verdict=head.verdict,
+        verdict_reason=head.verdict_reason,
+        broke=tuple(t.task_id for t in head.tasks if _broke(Pair(task_id="", before=t.original, after=t.candidate))),
+        causes=dict(Counter(trial.cause for _, trial in own if trial.cause).most_common()),
+        flags=tuple(dict.fromkeys(flags)),
+        vs_baseline=versus,
+    )
+
+
+def _broke(pair: Pair) -> bool:
+    return pair.scored and pair.change < 0
+
+
+def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
+    change = row.change
+    if row.head is not None and row.head.incomplete:
+        change, status, reason = None, RowStatus.INCOMPLETE, row.head.verdict_reason
+    elif change is None:
+        status, reason = RowStatus(row.standing.value), _untested(row, tests)
+    else:
+        own = policy.of(row.key).rule
+        if own is not None:
+            change = measure_change(row.overlap.candidate, own)
+        status, reason = _tested(row, change, policy, tests)
+    base, overlap = row.baseline, row.overlap
+    return VsBaseline(
+        status=status,
+        b=change.b if change else None,
+        c=change.c if change else None,
+        n=change.n if change else 0,
+        p_value=change.p_one_sided if change else None,
+        adjusted_significant=change is not None and row.key in tests.regressed,
+        reason=reason,
+        broke=change.broke if change else (),
+        recovered=change.recovered if change else (),
+        unscored=overlap.unscored if change else 0,
+        prompt_changed=overlap.prompt_changed if change else (),
+        added=overlap.added,
+        removed=overlap.removed,
+        rechecked=overlap.rechecked,
+        tokenjam_version=base.tokenjam_version if base else None,
+        candidate_model=base.candidate_model if base else None,
+    )
+
+
+def _untested(row: Row, tests: Corrected) -> str:
+    """Why nothing was tested, and where the row's own verdict alone did not suffice."""
+    verdict = row.head.verdict if row.head and stands_alone(row) else None
+    if verdict is not Verdict.SIGNIFICANT_REGRESSION or row.key in tests.worse_than_original:
+        return row.why
+    return "; ".join(filter(None, (row.why, f"worse than the original: {NOT_ONCE_CORRECTED}")))
+
+
+def _tested(row: Row, change: Change, policy: GatePolicy, tests: Corrected) -> tuple[RowStatus, str]:
+    rule = policy.rule_of(row.key)
+    counts = (
+        f"{change.b} {tasks(change.b)} broke, {change.c} recovered out of {change.n} (p {p_text(change.p_one_sided)})"
+    )
+    if row.key in tests.regressed:
+        return RowStatus.REGRESSION, counts
+    if change.p_one_sided <= rule.alpha:
+        counts = f"{counts}, {NOT_ONCE_CORRECTED}"
+    paired = len(row.overlap.candidate)
+    if row.overlap.unscored > rule.unscored_tolerance * paired:
+        reason = f"{row.overlap.unscored} of {paired} paired tasks are unscored"
+        return RowStatus.INSUFFICIENT_EVIDENCE, f"{reason}; {counts}"
+    if change.verdict is Verdict.NO_SIGNIFICANT_REGRESSION:
+        return RowStatus.NO_REGRESSION, counts
+    return (
+        RowStatus.INSUFFICIENT_EVIDENCE,
+        f"{counts}; a drop up to {-100 * change.lower_bound:.1f} pp is not ruled out",
+    )
