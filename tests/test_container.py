@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
         ("", {"INPUT_TOKENJAM-VERSION": " "}, "action", "latest", False),
         ("", {"INPUT_MODE": "upgrade-check"}, "action", "latest", True),
         ("", {"INPUT_MODE": "post-comment"}, "action", "installed", False),
+        ("", {"INPUT_MODE": "post-comment", "INPUT_TOKENJAM-VERSION": "path:tj"}, "action", "installed", False),
         ("version", {}, "version", "installed", False),
         ("run --limit 5", {"INPUT_TOKENJAM_VERSION": "latest"}, "run --limit 5", "latest", False),
         ("ci --tokenjam-version 0.6.4 --json", {"INPUT_TOKENJAM_VERSION": "0.7.0"}, "ci --json", "0.6.4", False),

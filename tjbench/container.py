@@ -36,11 +36,13 @@ def plan(arguments: Sequence[str], environ: Mapping[str, str]) -> Launch:
     """
     words, flag = _take_flag(arguments)
     mode = action_input(environ, "mode")
-    unset = "latest" if not words and mode != "post-comment" else "installed"
     command = words or ("action",)
+    wanted = flag or action_input(environ, "tokenjam-version") or ("installed" if words else "latest")
+    if command[0] == "action" and mode == "post-comment":
+        wanted = "installed"  # nothing is asked, and a version can be code of the workspace
     return Launch(
         arguments=command,
-        tokenjam_version=flag or action_input(environ, "tokenjam-version") or unset,
+        tokenjam_version=wanted,
         strict=command[0] == "upgrade-check" or (command[0] == "action" and mode == "upgrade-check"),
     )
 
