@@ -130,7 +130,8 @@ def _compose(page: Page, form: _Form) -> str:
     if form.missing:
         blocks.append(f"**Left out for length:** {'; '.join(form.missing)}.")
     if page.sections:
-        blocks += _folded("Tasks, causes and costs, row by row", _sections(page.sections), form)
+        is_open = page.mark is Mark.BAD
+        blocks += _folded("Tasks, causes and costs, row by row", _sections(page.sections), form, is_open=is_open)
     if page.facts:
         blocks += _folded("How this was measured", [_bullets(page.facts)], form, always="**How this was measured**")
     blocks.append(f"*{BOUNDARY}*")
@@ -144,10 +145,10 @@ def _lead(lead: Iterable[Phrase]) -> list[str]:
     return [_bullets(reasons)]
 
 
-def _folded(summary: str, blocks: list[str], form: _Form, always: str = "") -> list[str]:
+def _folded(summary: str, blocks: list[str], form: _Form, always: str = "", *, is_open: bool = False) -> list[str]:
     if not form.folded:
         return [always, *blocks] if always else blocks
-    return ["<details>", f"<summary>{summary}</summary>", *blocks, "</details>"]
+    return ["<details open>" if is_open else "<details>", f"<summary>{summary}</summary>", *blocks, "</details>"]
 
 
 def _sections(sections: Iterable[Section]) -> list[str]:
