@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
@@ -30,7 +31,7 @@ def tell_decision(
 ) -> None:
     """Print the report (to stderr under ``--json``) and write the files that were asked for."""
     people = stderr if as_json else stdout
-    people.write(f"{render_decision(decision, folded=False).rstrip()}\n")
+    people.write(f"{render_decision(decision, folded=False, width=columns(people)).rstrip()}\n")
     if markdown:
         write_text(markdown, render_decision(decision))
     if html:
@@ -73,8 +74,13 @@ def tell_matrix(directory: Path, *, as_json: bool, stdout: TextIO) -> ExitCode:
         stdout.write(json.dumps(series_json(series, decision, code), indent=1) + "\n")
     else:
         ending = [*decision.reasons, *decision.notes]
-        stdout.write("\n".join([render_series(series).rstrip(), "", *ending, ""]))
+        stdout.write("\n".join([render_series(series, width=columns(stdout)).rstrip(), "", *ending, ""]))
     return code
+
+
+def columns(stream: TextIO) -> int | None:
+    """The width of the terminal that ``stream`` is; ``None`` for a file or a pipe."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def decision_json(decision: Decision) -> str:
