@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
+from math import ceil, floor, fsum, inf
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from tjbench.compare.pair import Comparison, Pair, Rule, Trial, compare
-from tjbench.compare.stats import Verdict, wilson_interval
-from tjbench.config import ModelSpec
+from tjbench.compare.stats import Verdict, pass_at_k, wilson_interval
+from tjbench.config import SpecText
 from tjbench.pricing import Rates, Usage, cost_usd
 
 INFLATION_FLAG = 1.25
@@ -30,12 +31,13 @@ class Flag(StrEnum):
     PROMPT_CHANGED = "prompt_changed"
 
 
-def _parseable(text: str) -> str:
-    ModelSpec.parse(text)
-    return text
+def _in_utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)
 
 
-SpecText = Annotated[str, AfterValidator(_parseable)]
+Instant = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+MAX_TOKENS = 1 << 53
+"""More tokens than this are no count but a broken file."""
 
 
 class _Record(BaseModel):
@@ -65,13 +67,17 @@ class TaskRecord(_Record):
         for trial in (self.original, self.candidate):
             if not 0 <= trial.passes <= trial.samples - trial.unscored <= trial.samples:
                 raise ValueError(f"{trial.passes} passes and {trial.unscored} unscored of {trial.samples} samples")
+            used = astuple(trial.usage)
+            if not all(0 <= tokens <= MAX_TOKENS for tokens in used) or not 0 <= (trial.latency_s or 0) < inf:
+                raise ValueError(f"no usage or latency is like this: {trial.usage}, {trial.latency_s} s")
         if self.original.samples != self.candidate.samples:
             raise ValueError("the two models have different numbers of samples")
         return self
 
 
 class StatsRecord(_Record):
-    """Statistics in percentage points; intervals are 95 %."""
+    """Statistics in percentage points; intervals are 95 %. With several samples a task ``pass_at_k`` holds for
+    ``original`` and ``candidate`` the mean over tasks of the chance that one of k samples passes, by k."""
 
     original_ci_pp: tuple[float, float]
     candidate_ci_pp: tuple[float, float]
@@ -84,14 +90,14 @@ class StatsRecord(_Record):
     mid_p: float | None
     lower_bound_pp: float
     detectable_drop_pp: float | None
-    pass_at_k: dict[str, float] | None = None
+    pass_at_k: dict[str, dict[str, float]] | None = None
 
 
 class SamplingRecord(_Record):
     """The parameters of every call as asked for; ``None`` leaves the provider's own. ``samples`` is k; ``sent`` holds,
     by model, what really went out: a model may refuse a parameter."""
 
-    samples: int = 1
+    samples: Annotated[int, Field(ge=1, le=10_000)] = 1
     temperature: float | None = None
     max_tokens: int = 2048
     sent: dict[str, dict[str, float | int | str]] = {}
@@ -103,7 +109,7 @@ class Artifact(_Record):
     schema_: Literal["tjbench/1"] = Field(default="tjbench/1", alias="schema")
     bench_version: str
     tokenjam_version: str
-    created_at: datetime
+    created_at: Instant
     suite: SuiteRecord
     original_model: SpecText
     candidate_model: SpecText
@@ -137,6 +143,19 @@ class Artifact(_Record):
     stats: StatsRecord
     commit: str | None
     tasks: tuple[TaskRecord, ...]
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        for task in self.tasks:
+            if task.original.samples != self.sampling.samples:
+                raise ValueError(
+                    f"task {task.task_id!r} has {task.original.samples} samples, the artifact {self.sampling.samples}"
+                )
+        for model, rates in self.rates.items():
+            prices = (rates.input, rates.output, rates.cache_read, rates.cache_write)
+            if not all(0 <= price < inf for price in prices):
+                raise ValueError(f"no price of {model} is like this: {prices}")
+        return self
 
     @property
     def key(self) -> RowKey:
@@ -184,16 +203,15 @@ def derive(
         "margin_pp": round(100 * rule.margin, 6),
         "alpha": rule.alpha,
         "unscored_tolerance_pct": round(100 * rule.unscored_tolerance, 6),
-        "stats": _stats(comparison),
+        "stats": _stats(comparison, [r for r in records if r.original.scored and r.candidate.scored]),
     }
 
 
-def _stats(comparison: Comparison) -> StatsRecord:
+def _stats(comparison: Comparison, scored: Sequence[TaskRecord]) -> StatsRecord:
     change = comparison.change
-    total = change.n * change.samples
     return StatsRecord(
-        original_ci_pp=_pp(wilson_interval(round(change.before_pass * change.samples), total)),
-        candidate_ci_pp=_pp(wilson_interval(round(change.after_pass * change.samples), total)),
+        original_ci_pp=_pp(_pass_interval(change.before_pass, change.n)),
+        candidate_ci_pp=_pp(_pass_interval(change.after_pass, change.n)),
         delta_ci_pp=_pp(change.interval_wald),
         delta_ci_method="wald" if change.samples == 1 else "task_cluster_t",
         delta_ci_score_pp=_pp(change.interval_score),
@@ -203,8 +221,25 @@ def _stats(comparison: Comparison) -> StatsRecord:
         mid_p=change.mid_p,
         lower_bound_pp=round(100 * change.lower_bound, 4),
         detectable_drop_pp=None if change.detectable_drop is None else round(100 * change.detectable_drop, 4),
-        pass_at_k=None,
+        pass_at_k=_pass_at_k(scored, change.samples) if change.samples > 1 else None,
     )
+
+
+def _pass_interval(passed: float, n: int) -> tuple[float, float]:
+    """Wilson's interval with the task as the unit: samples of one task are alike and add less than as many tasks."""
+    return wilson_interval(floor(passed), n)[0], wilson_interval(ceil(passed), n)[1]
+
+
+def _pass_at_k(scored: Sequence[TaskRecord], samples: int) -> dict[str, dict[str, float]]:
+    sides = {"original": [r.original for r in scored], "candidate": [r.candidate for r in scored]}
+    return {
+        side: {
+            str(k): round(fsum(pass_at_k(samples, trial.passes, k) for trial in trials) / len(trials), 6)
+            for k in sorted({1, samples} | {k for k in (10, 100) if k < samples})
+        }
+        for side, trials in sides.items()
+        if trials
+    }
 
 
 def _pp(interval: tuple[float, float]) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tjbench.compare import stats
@@ -133,7 +133,7 @@ def measure_change(pairs: Sequence[Pair], rule: Rule) -> Change:
         interval_wald=test.interval_wald,
         interval_score=test.interval_score,
         lower_bound=test.lower_bound,
-        detectable_drop=stats.detectable_drop(n),
+        detectable_drop=stats.detectable_drop(n, alpha=rule.alpha),
         verdict=test.verdict,
         broke=tuple(pair.task_id for pair in scored if pair.change < 0),
         recovered=tuple(pair.task_id for pair in scored if pair.change > 0),
@@ -189,7 +189,7 @@ def compare(pairs: Sequence[Pair], rule: Rule) -> Comparison:
             f"{unscored} of {len(pairs)} tasks are unscored ({before} on the original, {after} on the candidate), "
             f"more than the tolerated {100 * rule.unscored_tolerance:g} %"
         )
-    elif before != after:
+    elif before != after or _lost(pair.before for pair in pairs) != _lost(pair.after for pair in pairs):
         worst = measure_change([_as_failures(pair) for pair in pairs], rule)
         if worst.verdict is not verdict:
             reason = (
@@ -214,7 +214,7 @@ def explain(change: Change, rule: Rule) -> str:
         return f"{counts} (p {p_text(change.p_two_sided)})"
     if change.verdict is Verdict.NO_SIGNIFICANT_REGRESSION:
         return f"{counts}; a drop of {100 * rule.margin:g} pp or more is ruled out at 95 %"
-    needed = stats.floor_tasks(rule.margin)
+    needed = max(stats.MIN_TASKS, stats.floor_tasks(rule.margin))
     if change.n < needed:
         return f"{counts}; at least {needed} scored tasks are needed to rule out a drop of {100 * rule.margin:g} pp"
     return f"{counts}; a drop up to {-100 * change.lower_bound:.1f} pp is not ruled out"
@@ -228,6 +228,10 @@ def tasks(count: int) -> str:
 def p_text(p: float) -> str:
     """A p-value for a sentence: ``= 0.012`` or ``< 0.001``."""
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _lost(trials: Iterable[Trial]) -> int:
+    return sum(trial.unscored for trial in trials)
 
 
 def _as_failures(pair: Pair) -> Pair:
