@@ -27,7 +27,8 @@ RUN groupadd --gid 47013 tokenjam \
  && /opt/tjbench/bin/uv pip install --python /opt/tokenjam/bin/python --only-binary :all: "$TOKENJAM" \
  && chown -R --no-dereference tokenjam:tokenjam /opt/tokenjam
 
-COPY . /src/
+COPY LICENSE README.md entrypoint /src/
+COPY tjbench /src/tjbench
 RUN /opt/tjbench/bin/uv pip install --python /opt/tjbench/bin/python --no-deps /src \
  && mv /src/entrypoint /entrypoint \
  && rm -rf /src
