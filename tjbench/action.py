@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from tjbench.ci import GateResult, run_gate
+from tjbench.ci import GateResult, run_gate, unconcluded
 from tjbench.compare.decision import Decision, Status
 from tjbench.config import Config, Policy, parse_config
 from tjbench.errors import ExitCode, IncompleteError, UsageError
@@ -20,7 +20,7 @@ from tjbench.github.baseline import Repository
 from tjbench.github.event import Event, require_trusted_head
 from tjbench.models.providers import missing_key
 from tjbench.progress import Progress
-from tjbench.publish import Publisher, ReportPlace
+from tjbench.publish import Publisher, ReportPlace, give_to_owner, refuse
 from tjbench.rows import gateways_of, models_of
 from tjbench.settings import overridden
 from tjbench.store.artifacts import Baseline
@@ -85,16 +85,16 @@ def open_action(environ: Mapping[str, str], root: Path, log: TextIO) -> ActionRu
     """Read event and inputs, and mask every secret before anything else is printed."""
     commands = Commands(log)
     given = inputs(environ)
-    for name, secret in environ.items():
-        if secret and (name.endswith(SECRET_ENDINGS) or name.upper() == "INPUT_GITHUB-TOKEN"):
-            commands.mask(secret)
-    _refuse_unknown(given)
+    if environ.get("GITHUB_ACTIONS") == "true":  # anywhere else the command that hides a secret would show it
+        for name, secret in environ.items():
+            if secret and (name.endswith(SECRET_ENDINGS) or name.upper() == "INPUT_GITHUB-TOKEN"):
+                commands.mask(secret)
     event = Event.from_environ(environ)
     token = given.get("github-token") or environ.get("GITHUB_TOKEN", "")
     client = connect(event.api_url, token) if token and event.repository else None
-    thread = None
-    if client and event.pull_request:
-        thread = ApiThread(client=client, full_name=event.repository, number=event.pull_request)
+    posting = given.get("mode", "").lower() == "post-comment"
+    about = event.source.head if event.source and posting else event.pull_request
+    thread = ApiThread(client=client, full_name=event.repository, pull_request=about) if client and about else None
     return ActionRun(
         event=event,
         given=given,
@@ -108,37 +108,52 @@ def open_action(environ: Mapping[str, str], root: Path, log: TextIO) -> ActionRu
 
 def run_action(run: ActionRun) -> ExitCode:
     """The whole run; what it found is published before the exit code is decided on."""
+    try:
+        return _run(run)
+    except UsageError as error:
+        refuse(error, run.place.environ, run.commands, run.log)
+        return error.exit_code
+
+
+def _run(run: ActionRun) -> ExitCode:
+    _refuse_unknown(run.given)
+    mode = run.choice("mode", *MODES)
     publisher = Publisher(
-        event=run.event,
+        event=run.event.followed if mode == "post-comment" else run.event,
         environ=run.place.environ,
         commands=run.commands,
         place=_report_place(run),
         thread=run.thread if run.choice("comment", "auto", "off") == "auto" else None,
         comment_id=run.value("comment-id") or run.event.gate_id,
-        log=run.log,
     )
-    try:
-        mode = run.choice("mode", *MODES)
-        if mode == "post-comment":
-            return publisher.post_stored()
-        result = _gate(run, record=mode == "record")
-    except IncompleteError as error:
-        decision = Decision(status=Status.INCOMPLETE, exit_code=ExitCode.INCOMPLETE, reasons=(str(error),))
-        result = GateResult(decision=decision, artifacts={})
-    except UsageError as error:
-        publisher.refuse(error)
-        raise
+    if mode == "post-comment":
+        return publisher.post_stored()
+    result = _gate(run, record=mode == "record")
     publisher.publish(result)
     return result.decision.exit_code
 
 
 def _gate(run: ActionRun, *, record: bool) -> GateResult:
-    config, notes = read_config(run, record=record)
+    """The gate's result, also where an outage leaves nothing to conclude."""
+    warning = run.place.environ.get("TJBENCH_UPGRADE_WARNING")
+    notes = [warning] if warning else []
+    config = Config()
+    try:
+        config, put_back = read_config(run, record=record)
+        notes += put_back
+        result = _measured(run, config, record=record)
+    except IncompleteError as error:
+        result = unconcluded(error, config)
+    decision = result.decision
+    decision = decision.model_copy(update={"notes": (*notes, *decision.notes)})
+    return GateResult(decision=decision, artifacts=result.artifacts)
+
+
+def _measured(run: ActionRun, config: Config, *, record: bool) -> GateResult:
     if run.event.is_fork and run.event.name == "pull_request" and _lacks_keys(config, run.place.environ):
         reason = "skipped: a pull request from a fork has no secrets, so no model can be asked"
-        return GateResult(
-            decision=Decision(status=Status.SKIPPED, exit_code=ExitCode.PASSED, reasons=(reason,)), artifacts={}
-        )
+        decision = Decision(status=Status.SKIPPED, exit_code=ExitCode.PASSED, reasons=(reason,))
+        return GateResult(decision=decision, artifacts={})
     keys = any(name.endswith("_API_KEY") and value for name, value in run.place.environ.items())
     require_trusted_head(run.event, run.place.commit(), keys_present=keys)
     baseline = _baseline(run, config, record=record)
@@ -149,19 +164,17 @@ def _gate(run: ActionRun, *, record: bool) -> GateResult:
     run.commands.print(f"tokenjam {snapshot.version}, asked by {snapshot.lookup}")
     with ExitStack() as stack:
         options = RunOptions(
-            out=run.place.inside(run.value("results-dir")),
-            journal=_journal(run, stack),
-            commit=run.event.head_sha or None,
+            out=run.place.inside(run.value("results-dir")), journal=_journal(run, stack), commit=_commit(run)
         )
         measurement = stack.enter_context(run.place.opened(config, snapshot, Progress(run.log), options))
-        result = run_gate(measurement, baseline)
-    upgrade = run.place.environ.get("TJBENCH_UPGRADE_WARNING")
-    warnings = (upgrade,) if upgrade else ()
-    decision = result.decision
-    return GateResult(
-        decision=decision.model_copy(update={"notes": (*warnings, *notes, *decision.notes)}),
-        artifacts=result.artifacts,
-    )
+        return run_gate(measurement, baseline)
+
+
+def _commit(run: ActionRun) -> str | None:
+    """The commit that is measured: of a pull request its head, not the merge that GitHub makes for the run alone."""
+    checked_out = run.place.commit()
+    is_merge = run.event.name == "pull_request" and checked_out == run.event.sha
+    return run.event.head_sha if is_merge else checked_out
 
 
 def read_config(run: ActionRun, *, record: bool = False) -> tuple[Config, list[str]]:
@@ -170,7 +183,9 @@ def read_config(run: ActionRun, *, record: bool = False) -> tuple[Config, list[s
     config = run.place.read_config(name)
     notes: list[str] = []
     if run.event.pull_request is not None and run.event.base_sha:
-        config, changed = config.with_policy_of(_base_config(run, name or CONFIG_NAME))
+        base, unreadable = _base_config(run, name or CONFIG_NAME)
+        config, changed = config.with_policy_of(base)
+        notes += unreadable
         if changed:
             notes.append(f"this pull request's own {', '.join(changed)} will count once it is merged, not here")
     return overridden(config, _given(run, config, record=record), "input "), notes
@@ -183,24 +198,26 @@ def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]
     names = ("benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency")
     given: dict[str, object] = {name: run.given.get(name) for name in names}
     given |= {"fail_on": run.given.get("fail-on"), "margin_pp": run.given.get("margin-pp"), "max_cost_usd": cap}
-    if "mock" in run.given and mock != "auto":
-        given["mock"] = mock == "true"
+    if "mock" in run.given:
+        given["mock"] = {"true": True, "false": False}.get(mock, mock)
     if record:
         given["fail_on"] = str(Policy.INCOMPLETE)
     return given
 
 
-def _base_config(run: ActionRun, name: str) -> Config:
-    """The configuration at the pull request's base commit; the embedded default where it has none yet."""
+def _base_config(run: ActionRun, name: str) -> tuple[Config, list[str]]:
+    """The configuration at the pull request's base commit. Where it has none, or a broken one, which a pull request
+    must be able to mend, it is the embedded default; the latter is said."""
     sha = run.event.base_sha
     assert sha is not None
     content = run.repository.file(sha, name) if run.repository else run.place.checkout.file(sha, name)
     if content is None:
-        return Config()
+        return Config(), []
     try:
-        return parse_config(content.decode("utf-8"), f"{name} at {sha[:12]}")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{name} at {sha[:12]} is not UTF-8", why=str(error)) from error
+        return parse_config(content.decode("utf-8"), f"{name} at {sha[:12]}"), []
+    except (UsageError, UnicodeDecodeError) as error:
+        what = error.what if isinstance(error, UsageError) else f"{name} at {sha[:12]} is not UTF-8"
+        return Config(), [f"the default policy holds, for the base commit's cannot be read: {what}"]
 
 
 def _baseline(run: ActionRun, config: Config, *, record: bool) -> Baseline:
@@ -233,6 +250,7 @@ def _journal(run: ActionRun, stack: ExitStack) -> Path:
             why="a pull request could bring its own answers",
             fix="name a directory that actions/cache restores and git ignores",
         )
+    stack.callback(lambda: give_to_owner(list(directory.glob("*")), run.place.root))
     return directory
 
 

@@ -11,8 +11,8 @@ from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import Matrix, build_matrix, build_series, version_order
-from tjbench.config import Config
-from tjbench.errors import ExitCode, UsageError
+from tjbench.config import Config, Policy
+from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun, measure
 from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
@@ -43,6 +43,13 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
     notes = (*decision.notes, *tokenjam_notes(run.snapshot))
     update = {"notes": notes, "tokenjam_version": run.snapshot.version}
     return GateResult(decision=decision.model_copy(update=update), artifacts=written)
+
+
+def unconcluded(error: IncompleteError, config: Config) -> GateResult:
+    """The result of a run that an outage ended before anything could be concluded."""
+    code = ExitCode.INCOMPLETE if Policy.INCOMPLETE in config.gate.fail_on else ExitCode.PASSED
+    decision = Decision(status=Status.INCOMPLETE, exit_code=code, reasons=(str(error),))
+    return GateResult(decision=decision, artifacts={})
 
 
 def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result: BenchResult) -> Decision:

@@ -35,6 +35,8 @@ VERDICT_KEYS = (
     "cost_delta_pct",
     "verdict",
 )
+FOREIGN_NOTE = "this report comes from a fork's run, which the pull request may have changed"
+REPORT_BYTES = 8 << 20
 VERSUS_KEYS = ("b", "c", "p_value", "adjusted_significant", "status")
 
 
@@ -61,12 +63,12 @@ class Publisher:
     place: ReportPlace
     thread: Thread | None
     comment_id: str
-    log: TextIO
 
     def publish(self, result: GateResult) -> None:
         """Files first, then log, summary and annotations, then the comment, then the outputs that name it all."""
         decision = result.decision
         files = self._write_files(result)
+        give_to_owner([*files.values(), *result.artifacts], self.place.root)
         report = render_decision(decision, run_url=self.event.run_url)
         with self.commands.group("TokenJam Bench report"):
             self.commands.print(render_decision(decision, folded=False))
@@ -76,25 +78,27 @@ class Publisher:
         outputs = {name: self.place.shown(path) for name, path in files.items() if name != "report-file"}
         outputs |= {"results-dir": self.place.shown(self.place.directory), "comment-url": url}
         self._output({**outputs, **_facts(decision)})
-        give_to_owner([*files.values(), *result.artifacts], self.place.root)
 
     def post_stored(self) -> ExitCode:
-        """Post the report of an earlier job, from its file: data from outside, checked and rendered anew."""
+        """Post the report of an earlier job, from its file: data from outside, checked and rendered anew.
+
+        No output repeats what it says: a pull request may change the run that wrote it.
+        """
         path = self.place.json
         if path is None:
-            raise UsageError("mode post-comment needs report-file", why="it posts the report of an earlier job")
+            raise UsageError(
+                "mode post-comment needs report-file",
+                why="it posts the report of an earlier job",
+                fix="download that job's artifact and name the file in it",
+            )
         decision = read_report(path)
-        url = self._comment(decision, self.place.shown(path))
+        if self.event.is_fork:
+            decision = decision.model_copy(update={"notes": (*decision.notes, FOREIGN_NOTE)})
         self._summarize(render_decision(decision, run_url=self.event.run_url))
-        self._output({"comment-url": url, **_facts(decision)})
+        if self.thread is None:
+            self._notice("nothing was posted: no pull request is known, there is no token, or comment is off")
+        self._output({"comment-url": self._comment(decision, self.place.shown(path))})
         return ExitCode.PASSED
-
-    def refuse(self, error: TjbError) -> None:
-        """Say a configuration error where people look: annotation and summary."""
-        self.commands.annotation("error", str(error), title="TokenJam Bench")
-        self._summarize(
-            render_decision(Decision(status=Status.INCOMPLETE, exit_code=error.exit_code, reasons=(str(error),)))
-        )
 
     def _write_files(self, result: GateResult) -> dict[str, Path]:
         directory = self.place.directory
@@ -104,14 +108,13 @@ class Publisher:
             "report-html": ("tjbench-report.html", render_html(decision, list(result.artifacts.values()))),
             "junit": ("tjbench-junit.xml", render_junit(decision)),
         }
-        files = {name: write_inside(directory / file, text) for name, (file, text) in texts.items()}
+        files = {name: write_inside(directory / file, text, self.place.root) for name, (file, text) in texts.items()}
         if self.place.json:
-            files["report-file"] = write_inside(self.place.json, decision.model_dump_json(indent=1))
+            files["report-file"] = write_inside(self.place.json, decision.model_dump_json(indent=1), self.place.root)
         return files
 
     def _summarize(self, report: str) -> None:
-        if target := self.environ.get("GITHUB_STEP_SUMMARY"):
-            write_summary(Path(target), report)
+        _summarize(report, self.environ)
 
     def _annotate(self, decision: Decision) -> None:
         level: dict[Status, Level] = {
@@ -142,13 +145,30 @@ class Publisher:
             self.commands.print(f"comment {posted.outcome}: {posted.url}")
             return posted.url
         need = f" The job needs `permissions: {posted.permission}`." if posted.permission else ""
-        message = f"the comment could not be written: {posted.reason}.{need} It is kept in {report}."
-        self.commands.annotation("notice", message, title="TokenJam Bench")
+        self._notice(f"the comment could not be written: {posted.reason}.{need} It is kept in {report}.")
         return ""
+
+    def _notice(self, message: str) -> None:
+        self.commands.annotation("notice", message, title="TokenJam Bench")
 
     def _output(self, outputs: Mapping[str, str]) -> None:
         if target := self.environ.get("GITHUB_OUTPUT"):
             write_outputs(Path(target), outputs)
+
+
+def refuse(error: TjbError, environ: Mapping[str, str], commands: Commands, log: TextIO) -> None:
+    """Say where people look that the run cannot go on: annotation and summary, or the terminal."""
+    if environ.get("GITHUB_ACTIONS") == "true":
+        commands.annotation("error", str(error), title="TokenJam Bench")
+    else:
+        print(f"tjb: {error}", file=log)
+    decision = Decision(status=Status.INCOMPLETE, exit_code=error.exit_code, reasons=(str(error),))
+    _summarize(render_decision(decision), environ)
+
+
+def _summarize(report: str, environ: Mapping[str, str]) -> None:
+    if target := environ.get("GITHUB_STEP_SUMMARY"):
+        write_summary(Path(target), report)
 
 
 def _facts(decision: Decision) -> dict[str, str]:
@@ -171,17 +191,23 @@ def _facts(decision: Decision) -> dict[str, str]:
 def read_report(path: Path) -> Decision:
     """A stored decision; raises ``UsageError`` when the file is none."""
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise UsageError(f"{path} is not a report", why="it is no regular file")
+        if path.stat().st_size > REPORT_BYTES:
+            raise UsageError(f"{path} is not a report", why=f"more than {REPORT_BYTES >> 20} MiB")
         return Decision.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise UsageError(f"{path} is not a report", why=f"{where}: {first['msg']}") from error
 
 
-def write_inside(path: Path, text: str) -> Path:
-    """Write a report, never through a symbolic link."""
+def write_inside(path: Path, text: str, root: Path) -> Path:
+    """Write a report, through no symbolic link below ``root``."""
+    if any(place.is_symlink() for place in (path, *path.parents) if place != root and place.is_relative_to(root)):
+        raise UsageError(f"cannot write {path}", why="a symbolic link stands in the way", fix="remove the link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
@@ -197,6 +223,6 @@ def give_to_owner(paths: list[Path], root: Path) -> None:
     if os.geteuid() != 0:
         return
     owner = root.stat()
-    for path in {*paths, *(path.parent for path in paths)}:
-        if path != root and path.is_relative_to(root):
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+    for place in {place for path in paths for place in (path, *path.parents)}:
+        if place != root and place.is_relative_to(root):
+            os.chown(place, owner.st_uid, owner.st_gid, follow_symlinks=False)

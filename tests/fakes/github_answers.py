@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.fakes.github_openapi import Call
+from tests.fakes.github_openapi import Call, description, description_path
 from tests.fakes.github_repo import Source
 
 MAX_BODY = 65_536
@@ -31,6 +31,17 @@ class StoredComment:
     issue: int
     author: str
     body: str
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredPull:
+    """A pull request from ``owner``'s ``branch``, which stands at ``sha``."""
+
+    number: int
+    owner: str
+    branch: str
+    sha: str
+    state: str = "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +68,12 @@ class Request:
 
 @dataclass(slots=True, kw_only=True)
 class State:
-    """One repository with its comments; ``truncated`` names the trees that are too long to list."""
+    """One repository with its comments and pull requests; ``truncated`` names the trees that are too long to list."""
 
     repo: Source
     full_name: str
     comments: list[StoredComment] = field(default_factory=list)
+    pulls: list[StoredPull] = field(default_factory=list)
     truncated: set[str] = field(default_factory=set)
     last_id: int = 1000
 
@@ -140,6 +152,16 @@ def _get_blob(state: State, request: Request) -> Answer:
     return Answer(status=200, body={**body, "url": f"{_repo(request)}/git/blobs/{sha}"})
 
 
+def _list_pulls(state: State, request: Request) -> Answer:
+    wanted, head = (request.query.get(name, [default])[0] for name, default in (("state", "open"), ("head", "")))
+    shown = [
+        _pull_body(pull)
+        for pull in state.pulls
+        if wanted in ("all", pull.state) and head in ("", f"{pull.owner}:{pull.branch}")
+    ]
+    return _page(shown, request, f"/repos/{state.full_name}/pulls")
+
+
 def _list_comments(state: State, request: Request) -> Answer:
     issue = int(request["issue_number"])
     shown = [_comment_body(c, request) for c in state.comments if c.issue == issue]
@@ -183,6 +205,7 @@ ROUTES: dict[tuple[str, str], Callable[[State, Request], Answer]] = {
     ("GET", "/repos/{owner}/{repo}/commits/{ref}"): _get_commit,
     ("GET", "/repos/{owner}/{repo}/git/trees/{tree_sha}"): _get_tree,
     ("GET", "/repos/{owner}/{repo}/git/blobs/{file_sha}"): _get_blob,
+    ("GET", "/repos/{owner}/{repo}/pulls"): _list_pulls,
     ("GET", "/repos/{owner}/{repo}/issues/{issue_number}/comments"): _list_comments,
     ("POST", "/repos/{owner}/{repo}/issues/{issue_number}/comments"): _create_comment,
     ("GET", _COMMENT): _get_comment,
@@ -237,6 +260,12 @@ def _comment_body(comment: StoredComment, request: Request) -> dict[str, Any]:
         "created_at": NOW,
         "updated_at": NOW,
     }
+
+
+def _pull_body(pull: StoredPull) -> dict[str, Any]:
+    body: dict[str, Any] = description(description_path()).example("pull-request-simple")
+    head = {**body["head"], "label": f"{pull.owner}:{pull.branch}", "ref": pull.branch, "sha": pull.sha}
+    return {**body, "number": pull.number, "state": pull.state, "head": head}
 
 
 def _user(login: str, base: str) -> dict[str, Any]:

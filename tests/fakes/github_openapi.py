@@ -88,6 +88,29 @@ class Description:
         except ValueError:
             return ["the body is no JSON"]
 
+    def example(self, schema: str) -> Any:
+        """The smallest value that fits a named schema; callers fill in what matters to them."""
+        return self._example({"$ref": f"#/components/schemas/{schema}"})
+
+    def _example(self, node: dict[str, Any]) -> Any:
+        schema = self._resolve(node)
+        for either in ("anyOf", "oneOf"):
+            if either in schema:
+                nullable = {"type": "null"} in schema[either]
+                return None if nullable else self._example(schema[either][0])
+        if "allOf" in schema:
+            return {key: value for part in schema["allOf"] for key, value in self._example(part).items()}
+        if "enum" in schema:
+            return schema["enum"][0]
+        match schema.get("type"):
+            case "object":
+                return {name: self._example(schema["properties"][name]) for name in schema.get("required", [])}
+            case "string":
+                return {"uri": "https://example.invalid", "date-time": "2026-01-01T00:00:00Z"}.get(
+                    schema.get("format", ""), "x"
+                )
+        return {"array": [], "integer": 1, "number": 1, "boolean": False}.get(schema.get("type", ""))
+
     def _check_parameters(self, call: Call, query: dict[str, list[str]]) -> list[str]:
         declared = [self._resolve(parameter) for parameter in call.operation.get("parameters", [])]
         problems = []

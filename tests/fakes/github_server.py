@@ -3,7 +3,8 @@
 Every request and every response is held against GitHub's own OpenAPI description; a mismatch is recorded in
 ``violations`` and answered with 599. Run it as ``python -m tests.fakes.github_server --repo DIR``: it prints one line
 of JSON with its URL. ``GET /_fake/state`` shows comments, requests and violations; ``POST /_fake/comments`` adds a
-comment as anybody, ``POST /_fake/failures`` plans failures (both as JSON of the methods' arguments).
+comment as anybody, ``POST /_fake/pulls`` a pull request, ``POST /_fake/failures`` plans failures (all as JSON of the
+methods' arguments).
 """
 
 from __future__ import annotations
@@ -19,7 +20,17 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from tests.fakes.github_answers import BOT, ROUTES, Answer, Identity, Request, State, StoredComment, error
+from tests.fakes.github_answers import (
+    BOT,
+    ROUTES,
+    Answer,
+    Identity,
+    Request,
+    State,
+    StoredComment,
+    StoredPull,
+    error,
+)
 from tests.fakes.github_openapi import Call, description, description_path
 from tests.fakes.github_repo import GitRepo, MemoryRepo, Source
 
@@ -90,6 +101,14 @@ class GithubServer:
         """Add a comment as ``author``, past all checks."""
         with self.lock:
             return self.github.add(body, author=author, issue=issue)
+
+    def pull(self, number: int, *, head: str, sha: str, state: str = "open") -> StoredPull:
+        """Add a pull request from ``head``, as ``owner:branch``."""
+        owner, _, branch = head.partition(":")
+        made = StoredPull(number=number, owner=owner, branch=branch, sha=sha, state=state)
+        with self.lock:
+            self.github.pulls.append(made)
+        return made
 
     def fail(self, status: int, **planned: Any) -> None:
         """Plan a :class:`Failure`."""
@@ -191,6 +210,8 @@ def _control(fake: GithubServer, method: str, path: str, body: bytes) -> Answer:
                 return Answer(status=200, body=fake.state())
             case "POST", "/_fake/comments":
                 return Answer(status=201, body=asdict(fake.comment(**given)))
+            case "POST", "/_fake/pulls":
+                return Answer(status=201, body=asdict(fake.pull(**given)))
             case "POST", "/_fake/failures":
                 fake.fail(**given)
                 return Answer(status=201, body={})

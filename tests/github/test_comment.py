@@ -16,6 +16,7 @@ from tests.fakes.github_answers import BOT, Identity
 from tests.fakes.github_server import GithubServer
 from tjbench.github.api import ApiThread
 from tjbench.github.comment import MAX_CHARACTERS, Marker, Posted, Refused, fit, upsert_comment
+from tjbench.github.event import Head
 
 Connect = Callable[..., Github]
 RUN_URL = "https://github.example/acme/shop/actions/runs/7"
@@ -30,7 +31,7 @@ def post(server: GithubServer, connected: Connect) -> Callable[..., Posted | Ref
     """Write the gate's comment as one run does, with a client of its own."""
 
     def upsert(text: str, *, run: int = 7, attempt: int = 1, gate: str = "ci/gate", token: str = "token"):  # type: ignore[no-untyped-def]
-        thread = ApiThread(client=connected(server.url, token), full_name="acme/shop", number=1)
+        thread = ApiThread(client=connected(server.url, token), full_name="acme/shop", pull_request=1)
         return upsert_comment(thread, marker(run, attempt, gate), text, run_url=RUN_URL, sleep=lambda _: None)
 
     return upsert
@@ -264,7 +265,7 @@ def test_an_outage_while_reading_is_a_reason_and_no_exception(server: GithubServ
 def test_a_secondary_limit_is_waited_for_as_told(server: GithubServer, connected: Connect) -> None:
     server.fail(429, method="POST", headers={"Retry-After": "17"})
     slept: list[float] = []
-    thread = ApiThread(client=connected(server.url), full_name="acme/shop", number=1)
+    thread = ApiThread(client=connected(server.url), full_name="acme/shop", pull_request=1)
     assert isinstance(upsert_comment(thread, marker(7), "x", run_url=RUN_URL, sleep=slept.append), Posted)
     assert slept == [17]
 
@@ -298,8 +299,45 @@ def test_nobody_at_the_address_is_a_reason_and_no_exception(connected: Connect) 
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # bound, not listening: connections are refused
         client = connected(f"http://127.0.0.1:{silent.getsockname()[1]}")
-        thread = ApiThread(client=client, full_name="acme/shop", number=1)
+        thread = ApiThread(client=client, full_name="acme/shop", pull_request=1)
         assert isinstance(upsert_comment(thread, marker(7), "x", run_url=RUN_URL), Refused)
+
+
+# --- the pull request, found by its head
+
+HEAD = Head(owner="mallory", branch="fix:it", sha="b" * 40)
+
+
+def test_the_comment_goes_to_the_open_pull_request_with_that_head(server: GithubServer, connected: Connect) -> None:
+    server.pull(3, head="mallory:fix:it", sha=HEAD.sha, state="closed")
+    server.pull(4, head="acme:fix:it", sha=HEAD.sha)
+    server.pull(5, head="mallory:fix:it", sha=HEAD.sha)
+    thread = ApiThread(client=connected(server.url), full_name="acme/shop", pull_request=HEAD)
+    assert isinstance(upsert_comment(thread, marker(7), "x", run_url=RUN_URL), Posted)
+    assert [comment.issue for comment in server.comments] == [5]
+    again = upsert_comment(thread, marker(8), "y", run_url=RUN_URL)
+    assert isinstance(again, Posted)
+    assert again.outcome == "updated"
+    assert len(server.comments) == 1
+
+
+@pytest.mark.parametrize(
+    ("shas", "reason"),
+    [
+        ([], "no open pull request has mallory:fix:it at bbbbbbbbbbbb as its head"),
+        (["c" * 40], "no open pull request has mallory:fix:it at bbbbbbbbbbbb as its head"),
+        ([HEAD.sha] * 2, "pull requests 1, 2 all have mallory:fix:it at bbbbbbbbbbbb as its head"),
+    ],
+    ids=["none", "one that moved on", "one into each of two branches"],
+)
+def test_without_exactly_one_such_pull_request_nothing_is_written(
+    server: GithubServer, connected: Connect, shas: list[str], reason: str
+) -> None:
+    for number, sha in enumerate(shas, start=1):
+        server.pull(number, head="mallory:fix:it", sha=sha)
+    thread = ApiThread(client=connected(server.url), full_name="acme/shop", pull_request=HEAD)
+    assert upsert_comment(thread, marker(7), "x", run_url=RUN_URL) == Refused(reason=reason)
+    assert writes(server) == []
 
 
 # --- the size

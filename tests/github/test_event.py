@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tjbench.errors import UsageError
-from tjbench.github.event import Event, require_trusted_head
+from tjbench.github.event import Event, Head, Source, require_trusted_head
 
 BASE = "a" * 40
 HEAD = "b" * 40
@@ -89,10 +89,47 @@ def test_a_merge_group_has_a_base_but_no_pull_request(tmp_path: Path) -> None:
     assert got.push_ref is None
 
 
-def test_a_workflow_run_names_its_head_repository(tmp_path: Path) -> None:
-    run = {"head_sha": HEAD, "head_repository": {"full_name": "mallory/shop"}, "pull_requests": []}
-    got = event(tmp_path, "workflow_run", {"workflow_run": run})
+def run_of(trigger: str = "pull_request", **changed: Any) -> dict[str, Any]:
+    """The payload of a workflow_run that follows a fork's run."""
+    run = {
+        "id": 41,
+        "run_attempt": 3,
+        "event": trigger,
+        "head_branch": "fix:it",
+        "head_sha": HEAD,
+        "head_repository": {"full_name": "mallory/shop", "owner": {"login": "mallory"}},
+        "pull_requests": [],
+    }
+    return {"workflow_run": {**run, **changed}}
+
+
+def test_a_workflow_run_names_the_head_and_the_run_that_it_follows(tmp_path: Path) -> None:
+    got = event(tmp_path, "workflow_run", run_of())
     assert (got.head_sha, got.is_fork, got.pull_request) == (HEAD, True, None)
+    assert got.source == Source(run_id=41, run_attempt=3, head=Head(owner="mallory", branch="fix:it", sha=HEAD))
+    assert (got.run_id, got.run_attempt) == (77, 2)
+    assert got.followed.run_url == "https://github.com/acme/shop/actions/runs/41/attempts/3"
+
+
+def test_a_workflow_run_takes_no_pull_request_from_its_payload(tmp_path: Path) -> None:
+    got = event(tmp_path, "workflow_run", run_of(pull_requests=[{"number": 9}]))
+    assert got.pull_request is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [run_of("push"), run_of("schedule"), run_of(head_branch=None), run_of(head_repository=None), run_of(event=7)],
+)
+def test_a_run_for_no_pull_request_has_no_head_to_comment_on(tmp_path: Path, payload: dict[str, Any]) -> None:
+    got = event(tmp_path, "workflow_run", payload)
+    assert got.source is not None
+    assert got.source.head is None
+
+
+def test_an_event_that_follows_nothing_is_its_own_source(tmp_path: Path) -> None:
+    got = event(tmp_path, "push")
+    assert (got.source, got.followed) == (None, got)
+    assert event(tmp_path, "workflow_run", {"workflow_run": {"id": "x"}}).source is None
 
 
 def test_a_comment_on_a_pull_request_knows_its_number(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tjbench.errors import IncompleteError, TjbError, UsageError
 from tjbench.github.baseline import is_artifact, path_parts
 from tjbench.github.comment import Comment, Rejected
+from tjbench.github.event import Head
 
 if TYPE_CHECKING:
     from github import Github, GithubException
@@ -171,11 +172,14 @@ class ApiRepository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiThread:
-    """The comments of pull request ``number`` of ``full_name``."""
+    """The comments of a pull request of ``full_name``, named by its number or by its head.
+
+    A head is looked up for every request, so that nothing is written once the pull request has moved on.
+    """
 
     client: Github
     full_name: str
-    number: int
+    pull_request: int | Head
 
     def author(self) -> str | None:
         try:
@@ -210,7 +214,23 @@ class ApiThread:
 
     @property
     def _issue(self) -> Issue:
-        return self.client.get_repo(self.full_name).get_issue(self.number)
+        return self._repo.get_issue(self._number)
+
+    @property
+    def _repo(self) -> GithubRepository:
+        return self.client.get_repo(self.full_name)
+
+    @property
+    def _number(self) -> int:
+        head = self.pull_request
+        if isinstance(head, int):
+            return head
+        opened = self._repo.get_pulls(state="open", head=f"{head.owner}:{head.branch}")
+        found = [pull.number for pull in opened if pull.head.sha == head.sha]
+        if len(found) != 1:
+            some = f"pull requests {', '.join(map(str, found))} all have" if found else "no open pull request has"
+            raise Rejected(f"{some} {head.owner}:{head.branch} at {head.sha[:12]} as its head")
+        return found[0]
 
 
 @contextmanager

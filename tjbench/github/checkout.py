@@ -38,7 +38,9 @@ class Checkout:
     path: str | None = None
 
     def head(self) -> str | None:
-        """The commit that is checked out; None without a repository or a first commit."""
+        """The commit that is checked out; None without a repository, a first commit, or git."""
+        if shutil.which("git", path=self.path) is None:
+            return None
         answer = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return answer.stdout.decode().strip() if answer.returncode == 0 else None
 

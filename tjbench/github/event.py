@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +24,24 @@ SECRETS_FOR_ANYONE = frozenset(
         "watch",
     }
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a pull request's commits come from: a branch of a repository of ``owner``'s, standing at ``sha``."""
+
+    owner: str
+    branch: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The run that a ``workflow_run`` follows. ``head`` is None unless it ran for a pull request."""
+
+    run_id: int
+    run_attempt: int
+    head: Head | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +69,7 @@ class Event:
     head_repository: str | None = None
     base_sha: str | None = None
     base_ref: str | None = None
+    source: Source | None = None
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
@@ -76,7 +95,15 @@ class Event:
             head_repository=about.head_repository,
             base_sha=about.base_sha,
             base_ref=about.base_ref or environ.get("GITHUB_BASE_REF") or None,
+            source=about.source,
         )
+
+    @property
+    def followed(self) -> Self:
+        """This event as the run that it follows, for what is told in that run's name."""
+        if self.source is None:
+            return self
+        return replace(self, run_id=self.source.run_id, run_attempt=self.source.run_attempt)
 
     @property
     def is_fork(self) -> bool:
@@ -138,6 +165,7 @@ class _About:
     head_repository: str | None = None
     base_sha: str | None = None
     base_ref: str | None = None
+    source: Source | None = None
 
 
 def _about(name: str, payload: dict[str, Any]) -> _About:
@@ -152,12 +180,9 @@ def _about(name: str, payload: dict[str, Any]) -> _About:
             base_ref=_text(base, "ref"),
         )
     if run := _child(payload, "workflow_run"):
-        pulls = run.get("pull_requests")  # empty for a fork's pull request
-        first = pulls[0] if isinstance(pulls, list) and pulls else {}
+        repository = _child(run, "head_repository")
         return _About(
-            number=_integer(first.get("number")) if isinstance(first, dict) else None,
-            head_sha=_text(run, "head_sha"),
-            head_repository=_text(_child(run, "head_repository"), "full_name"),
+            head_sha=_text(run, "head_sha"), head_repository=_text(repository, "full_name"), source=_source(run)
         )
     if group := _child(payload, "merge_group"):
         base_ref = _text(group, "base_ref")
@@ -172,6 +197,19 @@ def _about(name: str, payload: dict[str, Any]) -> _About:
         before = _text(payload, "before") or ""
         return _About(head_sha=_text(payload, "after"), base_sha=before if before.strip("0") else None)
     return _About()
+
+
+def _source(run: dict[str, Any]) -> Source | None:
+    """The payload's own list of pull requests is no help: it is empty for a fork's."""
+    number = _integer(run.get("id"))
+    if number is None:
+        return None
+    owner = _text(_child(_child(run, "head_repository"), "owner"), "login")
+    branch, sha = _text(run, "head_branch"), _text(run, "head_sha")
+    head = None
+    if owner and branch and sha and (_text(run, "event") or "").startswith("pull_request"):
+        head = Head(owner=owner, branch=branch, sha=sha)
+    return Source(run_id=number, run_attempt=_integer(run.get("run_attempt")) or 1, head=head)
 
 
 def _payload(path: str) -> dict[str, Any]:
