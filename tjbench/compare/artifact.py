@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from math import ceil, floor, fsum, inf
+from math import ceil, floor, fsum
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
@@ -68,7 +68,7 @@ class TaskRecord(_Record):
             if not 0 <= trial.passes <= trial.samples - trial.unscored <= trial.samples:
                 raise ValueError(f"{trial.passes} passes and {trial.unscored} unscored of {trial.samples} samples")
             used = astuple(trial.usage)
-            if not all(0 <= tokens <= MAX_TOKENS for tokens in used) or not 0 <= (trial.latency_s or 0) < inf:
+            if not all(0 <= tokens <= MAX_TOKENS for tokens in used) or (trial.latency_s or 0) < 0:
                 raise ValueError(f"no usage or latency is like this: {trial.usage}, {trial.latency_s} s")
         if self.original.samples != self.candidate.samples:
             raise ValueError("the two models have different numbers of samples")
@@ -153,7 +153,7 @@ class Artifact(_Record):
                 )
         for model, rates in self.rates.items():
             prices = (rates.input, rates.output, rates.cache_read, rates.cache_write)
-            if not all(0 <= price < inf for price in prices):
+            if min(prices) < 0:
                 raise ValueError(f"no price of {model} is like this: {prices}")
         return self
 

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,31 +41,51 @@ class Baseline:
 
 def file_name(artifact: Artifact, short_id: str) -> str:
     """``tjbench_<suite>_tj<version>_<UTC stamp>-<short id>.json``."""
-    suite = re.sub(r"[^A-Za-z0-9.-]+", "-", artifact.suite.name.removesuffix(".jsonl")).strip("-.") or "suite"
-    return f"tjbench_{suite[:80]}_tj{artifact.tokenjam_version}_{artifact.created_at:%Y%m%dT%H%M%SZ}-{short_id}.json"
+    suite = _slug(artifact.suite.name.removesuffix(".jsonl"), "suite")
+    version = _slug(artifact.tokenjam_version, "unknown")
+    return f"tjbench_{suite}_tj{version}_{artifact.created_at:%Y%m%dT%H%M%SZ}-{short_id}.json"
+
+
+def _slug(text: str, otherwise: str) -> str:
+    """A part of a file name; what a foreign program or a user named may hold anything."""
+    return re.sub(r"[^A-Za-z0-9.+!-]+", "-", text).strip("-.")[:80] or otherwise
 
 
 def write_artifact(artifact: Artifact, directory: Path) -> Path:
     """Write atomically under a name of its own; an existing file is never replaced."""
     make_directory(directory)
     text = dump(artifact)
-    handle, temporary = tempfile.mkstemp(dir=directory, prefix=".tjbench_", suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        for _ in range(8):
-            target = directory / file_name(artifact, secrets.token_hex(3))
-            try:
-                os.link(temporary, target)
-            except FileExistsError:
-                continue
-            return target
-        raise UsageError(f"cannot name a new artifact in {directory}", why="every name tried exists")
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(dir=directory, prefix=".tjbench_", suffix=".tmp")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o644)
+            return _named(temporary, artifact)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"cannot write to {directory}", why=why, fix="name another --out") from error
+
+
+def _named(temporary: Path, artifact: Artifact) -> Path:
+    """Give the written file a name that no other has, in one step."""
+    for _ in range(8):
+        target = temporary.with_name(file_name(artifact, secrets.token_hex(3)))
+        try:
+            target.hardlink_to(temporary)
+        except FileExistsError:
+            continue
+        except OSError:
+            # Some file systems (FAT, SMB, FUSE) have no links: reserve the name, then rename over the reservation.
+            target.touch(0o644, exist_ok=False)
+            temporary.replace(target)
+        return target
+    raise UsageError(f"cannot name a new artifact in {temporary.parent}", why="every name tried exists")
 
 
 def make_directory(directory: Path) -> None:
@@ -90,6 +111,8 @@ def parse_artifact(content: bytes, name: str) -> Artifact:
     """Read one artifact, ours or of the older format. Raises ``UsageError`` naming the file and what is wrong."""
     try:
         data = json.loads(content)
+        if b"\\ud" in content or b"\\uD" in content:
+            json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair is no text: it cannot be shown
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not an artifact", why=f"not JSON: {error}"[:300]) from error
     if not isinstance(data, dict):
@@ -99,19 +122,29 @@ def parse_artifact(content: bytes, name: str) -> Artifact:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{name} is not an artifact", why=f"{where}: {first['msg']}") from error
-    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{name} is not an artifact", why=f"{where}: {str(first['msg']).removeprefix('Value error, ')}"
+        ) from error
+    except KeyError as error:
+        raise UsageError(f"{name} is not an artifact", why=f"it lacks {error}") from error
+    except (TypeError, ValueError, OverflowError, OSError) as error:
         raise UsageError(f"{name} is not an artifact", why=f"{type(error).__name__}: {error}"[:300]) from error
-    _check_ids(artifact, name)
+    if broken := _contradiction(artifact):
+        raise UsageError(f"{name} is not an artifact", why=broken)
     return artifact
 
 
-def _check_ids(artifact: Artifact, name: str) -> None:
-    seen: set[str] = set()
-    for task in artifact.tasks:
-        if task.task_id in seen:
-            raise UsageError(f"{name} is not an artifact", why=f"task id {task.task_id!r} stands in it twice")
-        seen.add(task.task_id)
+def _contradiction(artifact: Artifact) -> str:
+    """What the file says of its tasks that its tasks do not bear out; empty where all is well."""
+    twice = [task_id for task_id, count in Counter(t.task_id for t in artifact.tasks).items() if count > 1]
+    if twice:
+        return f"task id {twice[0]!r} stands in it twice"
+    scored = sum(task.original.scored and task.candidate.scored for task in artifact.tasks)
+    said = (artifact.n_tasks, artifact.n_scored, artifact.n_unscored)
+    held = (len(artifact.tasks), scored, len(artifact.tasks) - scored)
+    names = ("n_tasks", "n_scored", "n_unscored")
+    wrong = next((i for i in range(3) if said[i] != held[i]), None)
+    return "" if wrong is None else f"{names[wrong]} is {said[wrong]}, its tasks make {held[wrong]}"
 
 
 def load_path(path: Path) -> Loaded:

@@ -14,8 +14,8 @@ from tjbench.compare.artifact import (
     TaskRecord,
     derive,
 )
-from tjbench.compare.pair import Rule, Trial
-from tjbench.pricing import Rates, Usage
+from tjbench.compare.pair import Rule
+from tjbench.pricing import Rates
 
 SCORER = "tokenjam-bench/0.1"
 UNKNOWN = "unknown"
@@ -39,6 +39,8 @@ def read_legacy(data: Mapping[str, Any]) -> Artifact:
     samples = {r.original.samples for r in records}
     if len(samples) != 1:
         raise ValueError("tasks hold different numbers of samples")
+    if int(data["n_tasks"]) != len(records):
+        raise ValueError(f"n_tasks is {data['n_tasks']}, the file holds {len(records)}")
     unpriced = Rates(input=0, output=0, cache_read=0, cache_write=0, source=UNKNOWN, at=created)
     rates = {original: unpriced, candidate: unpriced}
     pinned = "override" in str(data["recommended_by"])
@@ -84,22 +86,22 @@ def read_legacy(data: Mapping[str, Any]) -> Artifact:
 
 
 def _task(task: Mapping[str, Any]) -> TaskRecord:
-    def trial(side: str) -> Trial:
+    def trial(side: str) -> dict[str, object]:
         passes, samples = int(task[f"{side}_passes"]), int(task["samples"])
-        if not 0 <= passes <= samples:
-            raise ValueError(f"{passes} of {samples} samples passed")
-        return Trial(
-            passes=passes,
-            samples=samples,
-            usage=Usage(output=int(task[f"{side}_output_tokens"])),
-            cause=None if passes == samples else UNKNOWN,
-            detail=str(task[f"{side}_detail"]),
-        )
+        return {
+            "passes": passes,
+            "samples": samples,
+            "usage": {"output": int(task[f"{side}_output_tokens"])},
+            "cause": None if passes == samples else UNKNOWN,
+            "detail": str(task[f"{side}_detail"]),
+        }
 
-    return TaskRecord(
-        task_id=str(task["task_id"]),
-        check_hash=UNKNOWN,
-        prompt_hash=UNKNOWN,
-        original=trial("original"),
-        candidate=trial("candidate"),
+    return TaskRecord.model_validate(
+        {
+            "task_id": str(task["task_id"]),
+            "check_hash": UNKNOWN,
+            "prompt_hash": UNKNOWN,
+            "original": trial("original"),
+            "candidate": trial("candidate"),
+        }
     )

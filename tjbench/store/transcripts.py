@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -16,10 +17,10 @@ class Line(Protocol):
 
 
 def write_transcripts(answers: Iterable[Line], artifact: Path) -> Path:
-    """Write one line an answer to ``<artifact>.transcripts.jsonl.gz``, readable by the owner only."""
+    """Write one line an answer to ``<artifact>.transcripts.jsonl.gz``, readable by the owner only from the start."""
     path = artifact.with_suffix(".transcripts.jsonl.gz")
-    with path.open("xb") as raw, gzip.open(raw, "wt", encoding="ascii") as file:
-        path.chmod(0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as raw, gzip.open(raw, "wt", encoding="ascii") as file:
         for answer in answers:
             file.write(json.dumps(answer.as_json()) + "\n")
     return path
