@@ -202,7 +202,7 @@ def derive(
         "verdict_reason": comparison.reason,
         "margin_pp": round(100 * rule.margin, 6),
         "alpha": rule.alpha,
-        "unscored_tolerance_pct": round(100 * rule.unscored_tolerance, 6),
+        "unscored_tolerance_pct": rule.unscored_tolerance_pct,
         "stats": _stats(comparison, [r for r in records if r.original.scored and r.candidate.scored]),
     }
 

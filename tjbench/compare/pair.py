@@ -62,6 +62,11 @@ class Rule:
     alpha: float = 0.05
     unscored_tolerance: float = 0.05
 
+    @property
+    def unscored_tolerance_pct(self) -> float:
+        """The tolerance as configured, so that the same share is tolerated wherever it is compared."""
+        return round(100 * self.unscored_tolerance, 6)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
@@ -183,11 +188,11 @@ def compare(pairs: Sequence[Pair], rule: Rule) -> Comparison:
     after = sum(not pair.after.scored for pair in pairs)
     verdict, reason = change.verdict, explain(change, rule)
     unscored = len(pairs) - change.n
-    if pairs and unscored / len(pairs) > rule.unscored_tolerance:
+    if pairs and 100 * unscored / len(pairs) > rule.unscored_tolerance_pct:
         verdict = Verdict.INSUFFICIENT_EVIDENCE
         reason = (
             f"{unscored} of {len(pairs)} tasks are unscored ({before} on the original, {after} on the candidate), "
-            f"more than the tolerated {100 * rule.unscored_tolerance:g} %"
+            f"more than the tolerated {rule.unscored_tolerance_pct:g} %"
         )
     elif before != after or _lost(pair.before for pair in pairs) != _lost(pair.after for pair in pairs):
         worst = measure_change([_as_failures(pair) for pair in pairs], rule)

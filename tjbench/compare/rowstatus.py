@@ -114,7 +114,7 @@ def _tested(row: Row, change: Change, policy: GatePolicy, tests: Corrected) -> t
     if change.p_one_sided <= rule.alpha:
         counts = f"{counts}, {NOT_ONCE_CORRECTED}"
     paired = len(row.overlap.candidate)
-    if row.overlap.unscored > rule.unscored_tolerance * paired:
+    if paired and 100 * row.overlap.unscored / paired > rule.unscored_tolerance_pct:
         reason = f"{row.overlap.unscored} of {paired} paired tasks are unscored"
         return RowStatus.INSUFFICIENT_EVIDENCE, f"{reason}; {counts}"
     if change.verdict is Verdict.NO_SIGNIFICANT_REGRESSION:
