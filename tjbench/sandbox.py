@@ -102,7 +102,7 @@ class Box:
             return Outcome(ending=Ending.CRASHED, error=f"the program is {error}", wall_s=0.0)
         with self._slots:
             for _ in range(_ATTEMPTS):
-                ended = self._current().run(answer, tests, wall_s=program.timeout_s, memory=MEMORY)
+                ended = self._current().run(answer, tests, wall_s=program.timeout_s)
                 if not ended.lost:
                     ending, error_text = _ending(ended)
                     return Outcome(ending=ending, error=_printable(error_text), wall_s=ended.wall_s)

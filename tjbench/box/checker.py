@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NoReturn, cast
@@ -40,7 +40,7 @@ class Answer:
         self.ended: Verdict | None = None
         self.fault: Verdict | None = None
         self.raised: tuple[BaseException, str] | None = None
-        self.lock = threading.Lock()
+        self.lock = allocate_lock()
 
     def load(self) -> None:
         match self.receive():

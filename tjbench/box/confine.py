@@ -13,12 +13,11 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 _FIRST_UID = 65000  # of the range that distributions leave unused
 _PROCESSES = 64
-_OPEN_FILES = 64
+OPEN_FILES = 64
 
 _PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 8, 22, 38
 _SECCOMP_MODE_FILTER = 2
@@ -54,54 +53,56 @@ _libc = ctypes.CDLL(None, use_errno=True)
 LINUX = sys.platform == "linux"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Of one program: ``memory`` in bytes of address space, ``cpu_s`` in whole seconds."""
-
-    memory: int
-    cpu_s: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """What can be applied here. ``landlock`` is the ABI in use (0: none), ``ruleset`` its file descriptor."""
+    """What can be applied here, prepared so that a fork has little left to do: every page it touches is copied.
 
-    landlock: int
-    ruleset: int
-    filter: bytes
-    root: bool
-    reads_as_root: bool
+    ``landlock`` is the ABI in use (0: none), ``ruleset`` its file descriptor; ``own_user`` says whether each child gets
+    a user of its own.
+    """
 
-    def apply(self, limits: Limits, slot: int) -> None:
-        """Confine this process as the ``slot``-th one; raises ``OSError`` when a layer that was prepared fails."""
-        _limit(limits, own_user=self.root)
+    def __init__(self, filter_: bytes, *, newest_landlock: int, memory: int) -> None:
+        root = LINUX and os.geteuid() == 0
+        reads_as_root = root and not _readable_by_all(Path(os.__file__))
+        self.landlock = min(_landlock_abi(), newest_landlock)
+        self.ruleset = _ruleset(self.landlock) if self.landlock else -1
+        self.filtered = bool(filter_)
+        self.own_user = root and _can_become_another()
+        self.unprivileged = self.own_user or not root
+        self._capabilities = _capabilities(1 << _CAP_DAC_READ_SEARCH if reads_as_root and self.own_user else 0)
+        self._program = _SockFprog(len(filter_) // 8, filter_)
+        self._drops = root
+        self._inherited(memory, keep_reading=reads_as_root)
+
+    def _inherited(self, memory: int, *, keep_reading: bool) -> None:
+        """What this process takes upon itself so that every fork has it from the start."""
+        _limit(memory, own_user=self.own_user)
         if not LINUX:
             return
-        if self.root:
-            _become(_FIRST_UID + slot, keep_reading=self.reads_as_root)
-        elif os.geteuid() == 0:
-            _keep_capabilities(0)
-        _checked("prctl", _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))
+        # The score that makes the kernel end these processes before any other when memory runs out.
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
         _checked("prctl", _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        if self.own_user:
+            os.setgroups([])
+            os.setresgid(_FIRST_UID, _FIRST_UID, _FIRST_UID)
+            if keep_reading:
+                _checked("prctl", _libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0))
+
+    def apply(self, ruleset: int, cpu_s: int, slot: int) -> None:
+        """Confine this process as the ``slot``-th one; raises ``OSError`` when a layer that was prepared fails."""
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+        if not LINUX:
+            return
+        if self.own_user:
+            os.setresuid(_FIRST_UID + slot, _FIRST_UID + slot, _FIRST_UID + slot)
+        if self._drops:
+            _checked("capset", _libc.capset(*self._capabilities))
+        _checked("prctl", _libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))
         if self.landlock:
-            _checked("landlock_restrict_self", _libc.syscall(_RESTRICT_SELF, self.ruleset, 0))
-            os.close(self.ruleset)
-        if self.filter:
-            program = _SockFprog(len(self.filter) // 8, self.filter)
-            _checked("seccomp", _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
-
-
-def prepare(filter_: bytes, *, newest_landlock: int) -> Confinement:
-    """Open what ``apply`` needs. ``newest_landlock`` caps the ABI, so that an older kernel can be stood in for."""
-    root = LINUX and os.geteuid() == 0
-    abi = min(_landlock_abi(), newest_landlock)
-    return Confinement(
-        landlock=abi,
-        ruleset=_ruleset(abi) if abi else -1,
-        filter=filter_,
-        root=root and _can_become_another(),
-        reads_as_root=root and not _readable_by_all(Path(os.__file__)),
-    )
+            _checked("landlock_restrict_self", _libc.syscall(_RESTRICT_SELF, ruleset, 0))
+            os.close(ruleset)
+        if self.filtered:
+            _checked("seccomp", _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(self._program), 0, 0))
 
 
 def readable() -> Iterator[Path]:
@@ -120,48 +121,38 @@ def readable() -> Iterator[Path]:
         yield Path(name)
 
 
-def _limit(limits: Limits, *, own_user: bool) -> None:
+def _limit(memory: int, *, own_user: bool) -> None:
     wanted = [
-        (resource.RLIMIT_CPU, limits.cpu_s),
         (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
     ]
     if LINUX:
-        wanted += [(resource.RLIMIT_AS, limits.memory), (resource.RLIMIT_MSGQUEUE, 0)]
-        # The score that makes the kernel end this process before any other when memory runs out.
-        with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("1000")
+        wanted += [(resource.RLIMIT_AS, memory), (resource.RLIMIT_MSGQUEUE, 0)]
     if own_user:
         wanted.append((resource.RLIMIT_NPROC, _PROCESSES))
     for kind, value in wanted:
         hard = resource.getrlimit(kind)[1]
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (bound, bound + (kind == resource.RLIMIT_CPU and bound < hard)))
+        resource.setrlimit(kind, (bound, bound))
 
 
-def _become(uid: int, *, keep_reading: bool) -> None:
-    """Change to ``uid`` with no capability, but that of reading where the interpreter lies in root's own home."""
-    if keep_reading:
-        _checked("prctl", _libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0))
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    _keep_capabilities(1 << _CAP_DAC_READ_SEARCH if keep_reading else 0)
-
-
-def _keep_capabilities(kept: int) -> None:
+def _capabilities(kept: int) -> tuple[object, object]:
+    """The arguments of ``capset`` that leave ``kept`` alone: none, or that of reading where the interpreter lies in
+    root's own home."""
     header = _CapHeader(_CAPABILITY_VERSION, 0)
     data = (_CapData * 2)(_CapData(kept, kept, 0), _CapData(0, 0, 0))
-    _checked("capset", _libc.capset(ctypes.byref(header), ctypes.byref(data)))
+    return ctypes.byref(header), ctypes.byref(data)
 
 
 def _can_become_another() -> bool:
     child = os.fork()
     if child == 0:
         try:
-            _become(_FIRST_UID, keep_reading=False)
+            os.setgroups([])
+            os.setresgid(_FIRST_UID, _FIRST_UID, _FIRST_UID)
+            os.setresuid(_FIRST_UID, _FIRST_UID, _FIRST_UID)
         except OSError:
             os._exit(1)
         os._exit(0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-ORDER = struct.Struct("<Qdq")
-"""Run a program: its number, wall seconds, memory in bytes. The sockets of its answer and its tests come along."""
+ORDER = struct.Struct("<Qd")
+"""Run a program: its number and wall seconds. The sockets of its answer and its tests come along."""
 
 REPORT = struct.Struct("<QBiidd")
 """A program has ended: its number, what was killed, the wait statuses of answer and tests (-1: not reaped), wall and

@@ -59,13 +59,13 @@ class Warm:
             raise OSError(f"{sys.executable} gave no answer: {error}") from error
         self._reader.start()
 
-    def run(self, answer: bytes, tests: bytes, *, wall_s: float, memory: int) -> Ended:
+    def run(self, answer: bytes, tests: bytes, *, wall_s: float) -> Ended:
         """Run one program, its two sides given as encoded frames, to its end."""
         to_answer, answer_end = socket.socketpair()
         to_tests, tests_end = socket.socketpair()
         with to_answer, to_tests:
             with answer_end, tests_end:
-                ended = self._order(wall_s, memory, answer_end, tests_end)
+                ended = self._order(wall_s, answer_end, tests_end)
             if ended is None:
                 return Ended()
             with suppress(OSError):
@@ -77,13 +77,13 @@ class Warm:
                 self._process.kill()
         return ended
 
-    def _order(self, wall_s: float, memory: int, *ends: socket.socket) -> Ended | None:
+    def _order(self, wall_s: float, *ends: socket.socket) -> Ended | None:
         with self._lock:
             if self.lost:
                 return None
             number, ended = next(self._numbers), Ended()
             try:
-                socket.send_fds(self._control, [ORDER.pack(number, wall_s, memory)], [end.fileno() for end in ends])
+                socket.send_fds(self._control, [ORDER.pack(number, wall_s)], [end.fileno() for end in ends])
             except OSError:
                 return None
             self._waiting[number] = ended

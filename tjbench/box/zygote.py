@@ -13,8 +13,6 @@ import gc
 import importlib
 import json
 import os
-import random
-import resource
 import select
 import signal
 import socket
@@ -22,20 +20,22 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tjbench.box import checker, probe, solver, strays
-from tjbench.box.confine import LINUX, Confinement, Limits, prepare
+from tjbench.box.confine import LINUX, OPEN_FILES, Confinement
 from tjbench.box.protocol import CHECKER_KILLED, ORDER, REPORT, SOLVER_KILLED, TIMED_OUT
 from tjbench.box.values import decode, read_frame
 
 _UNREAPED_S = 5.0
-_OPEN_FILES = 1024
+_PROBE_S = 5
+_UNWATCHED_MS = 10.0
+# What answers import most; anything else of the standard library is read when it is asked for.
 _WARM = """
-abc array ast asyncio base64 bisect calendar cmath collections collections.abc contextlib copy csv dataclasses datetime
-decimal enum fractions functools hashlib heapq html inspect io itertools json math numbers operator os queue random re
-secrets statistics string struct sys textwrap threading time traceback types typing unicodedata uuid warnings zlib
+abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum fractions
+functools hashlib heapq io itertools json math numbers operator os random re statistics string struct sys textwrap time
+types typing unicodedata warnings
 """
 
 
@@ -77,21 +77,13 @@ class Zygote:
         self.control = control
         self.confinement = confinement
         self.running: dict[int, Running] = {}
-        self.wake, self.woken = os.pipe()
-        for end in (self.wake, self.woken):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(self.woken, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.watched: dict[int, int] = {}
+        self.poll = select.poll()
+        self.poll.register(control, select.POLLIN)
 
     def loop(self) -> None:
-        poll = select.poll()
-        poll.register(self.control, select.POLLIN)
-        poll.register(self.wake, select.POLLIN)
         while True:
-            ready = [fd for fd, _ in poll.poll(self.patience())]
-            if self.wake in ready:
-                with suppress(BlockingIOError):
-                    os.read(self.wake, 4096)
+            ready = [fd for fd, _ in self.poll.poll(self.patience())]
             self.reap()
             self.expire()
             if self.control.fileno() in ready and not self.accept():
@@ -100,23 +92,24 @@ class Zygote:
             program.kill(0)
 
     def patience(self) -> float | None:
-        """Milliseconds until the next deadline."""
+        """Milliseconds until the next deadline, or until the next look where ends are not reported by themselves."""
         if not self.running:
             return None
-        return max(0.0, min(program.deadline for program in self.running.values()) - time.monotonic()) * 1000 + 1
+        left = min(program.deadline for program in self.running.values()) - time.monotonic()
+        return min(max(0.0, left * 1000 + 1), 1e6 if self.watched else _UNWATCHED_MS)
 
     def accept(self) -> bool:
         order, given, _, _ = socket.recv_fds(self.control, ORDER.size, 2)
         if len(order) < ORDER.size or len(given) != 2:
             return False
-        number, wall_s, memory = ORDER.unpack(order)
+        number, wall_s = ORDER.unpack(order)
         taken = {program.slot for program in self.running.values()}
         slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
-        limits = Limits(memory=memory, cpu_s=int(wall_s) + 1)
         calls, replies = os.pipe(), os.pipe()
         started = time.monotonic()
-        checker_pid = self.fork(checker.serve, (given[1], calls[1], replies[0]), limits, 2 * slot)
-        solver_pid = self.fork(solver.serve, (given[0], calls[0], replies[1]), limits, 2 * slot + 1)
+        cpu_s = int(wall_s) + 1
+        checker_pid = self.fork(checker.serve, (given[1], calls[1], replies[0]), cpu_s, 2 * slot)
+        solver_pid = self.fork(solver.serve, (given[0], calls[0], replies[1]), cpu_s, 2 * slot + 1)
         for fd in (*given, *calls, *replies):
             os.close(fd)
         self.running[number] = Running(
@@ -124,26 +117,40 @@ class Zygote:
             slot=slot,
             solver=solver_pid,
             checker=checker_pid,
-            may_fork=not self.confinement.filter,
+            may_fork=not self.confinement.filtered,
             started=started,
             deadline=started + wall_s,
         )
+        for pid in (checker_pid, solver_pid):
+            self.watch(pid)
         return True
 
-    def fork(self, serve: Callable[..., None], fds: tuple[int, ...], limits: Limits, slot: int) -> int:
+    def fork(self, serve: Callable[..., None], fds: tuple[int, ...], cpu_s: int, slot: int) -> int:
         pid = os.fork()
         if pid == 0:
-            child(serve, fds, self.confinement, limits, slot)
+            child(serve, fds, self.confinement, cpu_s, slot)
         return pid
 
+    def watch(self, pid: int) -> None:
+        if LINUX:
+            self.watched[pid] = os.pidfd_open(pid)
+            self.poll.register(self.watched[pid], select.POLLIN)
+
+    def unwatch(self, pid: int) -> None:
+        if pid in self.watched:
+            fd = self.watched.pop(pid)
+            self.poll.unregister(fd)
+            os.close(fd)
+
     def reap(self) -> None:
-        while True:
+        while self.running:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
+            self.unwatch(pid)
             for program in self.running.values():
                 if pid in (program.solver, program.checker):
                     program.statuses[pid] = status
@@ -164,7 +171,7 @@ class Zygote:
     def finish(self, program: Running, now: float) -> None:
         program.kill(0)
         del self.running[program.number]
-        if LINUX and not self.confinement.filter:
+        if LINUX and program.may_fork:
             strays.end({pid for other in self.running.values() for pid in (other.solver, other.checker)})
         statuses = program.statuses
         report = REPORT.pack(
@@ -180,34 +187,28 @@ class Zygote:
 
 
 def child(
-    serve: Callable[..., None], fds: tuple[int, ...], confinement: Confinement, limits: Limits, slot: int
+    serve: Callable[..., None], fds: tuple[int, ...], confinement: Confinement, cpu_s: int, slot: int
 ) -> NoReturn:
     """What a fork becomes: its own session, ``fds`` and /dev/null, confined; never returns."""
     try:
         os.setsid()
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        kept = _only(*fds, *([confinement.ruleset] if confinement.landlock else []))
-        if confinement.landlock:
-            confinement = replace(confinement, ruleset=kept[-1])
-        confinement.apply(limits, slot)
+        kept = _only(fds if confinement.ruleset < 0 else (*fds, confinement.ruleset))
+        confinement.apply(kept[-1], cpu_s, slot)
         gc.enable()
-        # A fork reseeds; the same program should draw the same numbers every time.
-        random.seed(0)
         serve(*kept[: len(fds)])
     except BaseException:
         os._exit(70)
     os._exit(0)
 
 
-def _only(*fds: int) -> list[int]:
+def _only(fds: tuple[int, ...]) -> list[int]:
     """Close every descriptor but these and 0 to 2, which become /dev/null; the kept ones move to 3 and up."""
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds]
-    null = os.open(os.devnull, os.O_RDWR)
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, OPEN_FILES // 2) for fd in fds]
+    null = os.open("/dev/null", os.O_RDWR)
     for fd in range(3):
         os.dup2(null, fd)
     kept = [os.dup2(fd, 3 + index, inheritable=False) for index, fd in enumerate(high)]
-    os.closerange(3 + len(kept), os.sysconf("SC_OPEN_MAX"))
+    os.closerange(3 + len(kept), OPEN_FILES)
     return kept
 
 
@@ -216,17 +217,11 @@ def main() -> None:
     control = socket.socket(fileno=0)
     settings = json.loads(control.makefile("r").readline())
     os.chdir("/")
-    # Bounds what each child has to close.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in _WARM.split():
-        importlib.import_module(name)
-    # Everything of ours is loaded; from here on an answer finds no more of it to import.
-    for package in ("tjbench", "tjbench.box"):
-        sys.modules[package].__path__ = []
-    # What site would have added; their absence would look like a name the answer forgot.
-    vars(builtins).update(exit=sys.exit, quit=sys.exit)
-    confinement = prepare(bytes.fromhex(settings["filter"]), newest_landlock=settings["newest_landlock"])
+    warm_up()
+    confinement = Confinement(
+        bytes.fromhex(settings["filter"]), newest_landlock=settings["newest_landlock"], memory=settings["memory"]
+    )
     if LINUX:
         strays.adopt()
     gc.disable()
@@ -234,19 +229,34 @@ def main() -> None:
     zygote = Zygote(control, confinement)
     layers = {
         "landlock": confinement.landlock,
-        "seccomp": bool(confinement.filter),
-        "unprivileged": confinement.root or os.geteuid() != 0,
-        "escapes": escapes(zygote, settings["memory"]),
+        "seccomp": confinement.filtered,
+        "unprivileged": confinement.unprivileged,
+        "escapes": escapes(zygote),
     }
     control.sendall(json.dumps(layers).encode() + b"\n")
     zygote.loop()
     os._exit(0)
 
 
-def escapes(zygote: Zygote, memory: int) -> list[str]:
+def warm_up() -> None:
+    """Load what answers import, once for all."""
+    register, os.register_at_fork = os.register_at_fork, lambda **_: None
+    for name in _WARM.split():
+        importlib.import_module(name)
+    os.register_at_fork = register
+    # Without its hook, which reseeds every fork, the same program draws the same numbers every time.
+    sys.modules["random"].seed(0)
+    # Everything of ours is loaded; from here on an answer finds no more of it to import.
+    for package in ("tjbench", "tjbench.box"):
+        sys.modules[package].__path__ = []
+    # What site would have added; their absence would look like a name the answer forgot.
+    vars(builtins).update(exit=sys.exit, quit=sys.exit)
+
+
+def escapes(zygote: Zygote) -> list[str]:
     """What a confined child can do that it must not; also when the child cannot be confined at all."""
     report, theirs = os.pipe()
-    pid = zygote.fork(probe.serve, (theirs,), Limits(memory=memory, cpu_s=5), 0)
+    pid = zygote.fork(probe.serve, (theirs,), _PROBE_S, 0)
     os.close(theirs)
     frame = read_frame(report)
     os.close(report)

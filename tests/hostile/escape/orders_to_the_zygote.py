@@ -5,7 +5,7 @@ import struct
 
 
 def attempt():
-    order = struct.pack("<Qdq", 1, 60.0, 1 << 40)
+    order = struct.pack("<Qd", 1, 60.0)
     for fd in range(6, 256):
         try:
             os.write(fd, order)

