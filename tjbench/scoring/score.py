@@ -7,7 +7,8 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """Why an attempt did not pass."""
+    """Why an attempt did not pass. ``EXCEPTION``'s detail begins with the class; ``NAME_ERROR`` is of a name that the
+    prompt itself defines; ``HARNESS`` is a fault of the tests or of the box."""
 
     WRONG_ANSWER = "wrong_answer"
     ASSERTION = "assertion"

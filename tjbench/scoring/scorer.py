@@ -8,6 +8,7 @@ from typing import assert_never
 from tjbench.models.model import Finish, Trouble
 from tjbench.runner.attempt import Attempt
 from tjbench.sandbox import Box
+from tjbench.scoring.blame import blamed
 from tjbench.scoring.code import score_code
 from tjbench.scoring.match import score_number, score_text
 from tjbench.scoring.score import Cause, Score, failed
@@ -27,7 +28,7 @@ def score_attempt(task: Task, attempt: Attempt, box: Box | None) -> Score:
     cut = attempt.finish is Finish.LENGTH
     if not text.strip():
         return failed(Cause.TRUNCATED if cut else Cause.NO_ANSWER, "the answer is empty")
-    score = _judge(text, task.check, box)
+    score = blamed(_judge(text, task.check, box), task)
     if cut and score.passed is False and not _answered(text, task.check):
         return failed(Cause.TRUNCATED, "the answer was cut off at max_tokens before it was complete")
     return score
