@@ -141,6 +141,8 @@ def _gate(run: ActionRun, *, record: bool) -> GateResult:
     try:
         config, put_back = read_config(run, record=record)
         notes += put_back
+        if failure := run.place.environ.get("TJBENCH_UPGRADE_FAILURE"):
+            raise IncompleteError(failure)
         result = _measured(run, config, record=record)
     except IncompleteError as error:
         result = unconcluded(error, config)

@@ -9,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import product
 
 from tjbench import __version__
 from tjbench.compare.artifact import Artifact, Flag, SamplingRecord, SuiteRecord, TaskRecord, derive
 from tjbench.compare.pair import Rule, Trial
 from tjbench.config import ModelSpec
-from tjbench.models.model import Model, Sampling
+from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
@@ -28,6 +29,7 @@ from tjbench.tokenjam import Snapshot, claimed_saving_pct
 DETAIL_CHARS = 200
 SUSPECT_CAUSES = frozenset({Cause.NAME_ERROR, Cause.NO_CODE, Cause.SYNTAX_ERROR})
 SUSPECT_FLOOR = 5
+USERS_TO_MEND = frozenset({Trouble.AUTHENTICATION, Trouble.NOT_FOUND})
 NO_SANDBOX = "not_used"
 
 JobKey = tuple[ModelSpec, str, str, int, Sampling]
@@ -84,12 +86,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """What a run brought and spent; ``problems`` are sentences about calls that brought no answer."""
+    """What a run brought and spent; ``problems`` are sentences about calls that brought no answer. ``misconfigured``:
+    a provider refused the key or does not know the model, which only the user can mend."""
 
     measured: tuple[Measured, ...]
     spent_usd: float
     problems: tuple[str, ...]
     mock: bool
+    misconfigured: bool = False
 
 
 ModelOpener = Callable[[ModelSpec, Suite], Model]
@@ -118,21 +122,24 @@ class Bench:
         level = str(box.level) if box else NO_SANDBOX
         measured = tuple(self._measured(plan, scored, finished, level) for plan in plans)
         return BenchResult(
-            measured=measured, spent_usd=self._spent(scored), problems=_problems(scored), mock=self.settings.mock
+            measured=measured,
+            spent_usd=self._spent(scored),
+            problems=_problems(scored),
+            mock=self.settings.mock,
+            misconfigured=any(attempt.trouble in USERS_TO_MEND for attempt, _ in scored.values()),
         )
 
     def _jobs(self, plans: Sequence[RowPlan]) -> dict[JobKey, Job]:
+        """Both models of a task stand together, so that a run which ends early has pairs and no half of a bill."""
         models: dict[tuple[ModelSpec, str], Model] = {}
         jobs: dict[JobKey, Job] = {}
         for plan in plans:
-            for spec in (plan.original, plan.candidate):
-                shared = (spec, plan.suite.name if self.settings.mock else "")
-                if shared not in models:
-                    models[shared] = self.open_model(spec, plan.suite)
-                for task in plan.suite.tasks:
-                    for sample in range(plan.samples):
-                        key = (spec, plan.suite.name, task.id, sample, plan.sampling)
-                        jobs[key] = Job(task=task, model=models[shared], sampling=plan.sampling, sample=sample)
+            scope = plan.suite.name if self.settings.mock else ""
+            for task, sample, spec in product(plan.suite.tasks, range(plan.samples), (plan.original, plan.candidate)):
+                if (spec, scope) not in models:
+                    models[spec, scope] = self.open_model(spec, plan.suite)
+                key = (spec, plan.suite.name, task.id, sample, plan.sampling)
+                jobs[key] = Job(task=task, model=models[spec, scope], sampling=plan.sampling, sample=sample)
         return jobs
 
     def _box(self, plans: Sequence[RowPlan], stack: ExitStack) -> Box | None:
@@ -154,8 +161,12 @@ class Bench:
             return names[id(job)], (attempt, score)
 
         with ThreadPoolExecutor(_cores(), thread_name_prefix="score") as scorers:
-            waiting = [scorers.submit(settle, job, attempt) for job, attempt in self._attempts(jobs)]
-            return dict(future.result() for future in waiting)
+            try:
+                waiting = [scorers.submit(settle, job, attempt) for job, attempt in self._attempts(jobs)]
+                return dict(future.result() for future in waiting)
+            except BaseException:
+                scorers.shutdown(wait=False, cancel_futures=True)  # an interrupt waits for no score
+                raise
 
     def _attempts(self, jobs: Mapping[JobKey, Job]) -> Iterator[tuple[Job, Attempt]]:
         cap = self.settings.max_cost_usd

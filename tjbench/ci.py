@@ -64,13 +64,15 @@ def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result
     ]
     failures = [*unreadable(baseline.loaded), *unmeasured]
     decision = decide(matrix, policy, baseline=baseline.label, failures=failures)
-    reasons, notes = decision.reasons, decision.notes
+    reasons, notes, code = decision.reasons, decision.notes, decision.exit_code
     if decision.status is Status.INCOMPLETE:
         reasons = (*reasons, *result.problems)
+        code = ExitCode.USAGE if result.misconfigured else code
     else:
         notes = (*notes, *result.problems)
+    spent = round(result.spent_usd, 6)
     return decision.model_copy(
-        update={"reasons": reasons, "notes": notes, "cost_usd": round(result.spent_usd, 6), "mock": result.mock}
+        update={"reasons": reasons, "notes": notes, "exit_code": code, "cost_usd": spent, "mock": result.mock}
     )
 
 

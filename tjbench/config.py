@@ -28,7 +28,7 @@ class ModelSpec:
     @classmethod
     def parse(cls, text: str) -> ModelSpec:
         provider, colon, model = text.strip().partition(":")
-        if not (colon and provider and model):
+        if not (colon and provider and model and text.strip().isprintable()):
             raise UsageError(
                 f"{text!r} is not a model",
                 why="a model is written provider:model",

@@ -51,7 +51,9 @@ def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: T
         _tell(measured.artifact, path, request, stdout, stderr)
     for problem in result.problems:
         print(f"warning: {problem}", file=stderr)
-    return ExitCode.INCOMPLETE if any(a.incomplete for a in written.values()) else ExitCode.PASSED
+    if not any(artifact.incomplete for artifact in written.values()):
+        return ExitCode.PASSED
+    return ExitCode.USAGE if result.misconfigured else ExitCode.INCOMPLETE
 
 
 def render_estimate(estimates: list[Estimate]) -> str:

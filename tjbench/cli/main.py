@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
+from typing import NoReturn
 
 import typer
 
 from tjbench.errors import ExitCode, TjbError
+
+NOBODY_READS = 141
+"""What a shell reports of a program whose reader has left (SIGPIPE)."""
 
 app = typer.Typer(
     name="tjb",
@@ -23,7 +28,13 @@ app = typer.Typer(
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code. The program's only broad ``except``: a bug keeps its traceback."""
     register_commands()
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
+
+
+def _terminate(*_: object) -> NoReturn:
+    """End as an interrupt does, through every ``finally``, with an exit code of its own."""
+    raise SystemExit(ExitCode.TERMINATED)
 
 
 def register_commands() -> None:
@@ -37,7 +48,8 @@ def register_commands() -> None:
 
 def _exit_code(arguments: list[str]) -> int:
     try:
-        code = app(arguments, standalone_mode=False)
+        code = _run(arguments)
+        sys.stdout.flush()
     except TjbError as error:
         print(f"tjb: {error}", file=sys.stderr)
         return error.exit_code
@@ -48,11 +60,21 @@ def _exit_code(arguments: list[str]) -> int:
     except BrokenPipeError:
         # Whoever read our output has left: nothing more can be said to them, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.PASSED
+        return NOBODY_READS
     except Exception as error:
         traceback.print_exception(error)
         print("tjb: this is a bug in tokenjam-bench; please report the lines above", file=sys.stderr)
         return 70
-    if code == ExitCode.INTERRUPTED:
+    if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         print("tjb: interrupted; answers in the journal are kept: run again to go on", file=sys.stderr)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        code = app(arguments, standalone_mode=False)
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # typer exits 1, which here would mean a regression
+            raise end.__context__ from None
+        return end.code if isinstance(end.code, int) else ExitCode.PASSED
     return code if isinstance(code, int) else ExitCode.PASSED
