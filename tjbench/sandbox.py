@@ -77,6 +77,8 @@ class Outcome:
 class Box:
     """A warm process that runs programs, ``workers`` at once. ``run`` may be called from many threads.
 
+    ``layers`` says what holds them: ``landlock`` (its ABI, 0 for none), ``seccomp``, ``unprivileged``, and ``escapes``,
+    what a confined child could do that it must not.
     ``newest_landlock`` and ``filtered`` take layers away, to stand in for a machine that lacks them.
     Close it, or use it as a context manager.
     """
@@ -91,7 +93,8 @@ class Box:
         self._lock = threading.Lock()
         self._closed = False
         self._warm = _warm(self._settings)
-        self.level = _level(self._warm.layers)
+        self.layers = self._warm.layers
+        self.level = _level(self.layers)
 
     def run(self, program: Program) -> Outcome:
         """Run one program to its end. Raises only ``IncompleteError``, when a lost box cannot be started again."""
@@ -138,6 +141,11 @@ def detect_level() -> Level:
         return Level.NONE
     with Box(workers=1) as box:
         return box.level
+
+
+def cores() -> int:
+    """The CPUs that this process may use: as many programs as are worth running at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def open_box(*, workers: int, trusted: bool = False, allow_unsandboxed: bool = False) -> Box:

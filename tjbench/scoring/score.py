@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+DETAIL_CHARS = 200
+"""What is kept of a detail."""
+
 
 class Cause(StrEnum):
     """Why an attempt did not pass. ``EXCEPTION``'s detail begins with the class; ``NAME_ERROR`` is of a name that the
@@ -46,3 +49,9 @@ PASSED = Score(passed=True)
 def failed(cause: Cause, detail: str) -> Score:
     """A non-pass: failed or unscored, as the cause says."""
     return Score(passed=None if cause.unscored else False, cause=cause, detail=detail)
+
+
+def one_line(text: str) -> str:
+    """One short line without control characters or lone surrogates, which neither JSON nor a terminal should get."""
+    line = " ".join(text[: 10 * DETAIL_CHARS].split())
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)[:DETAIL_CHARS]
