@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -18,6 +19,7 @@ def serve(program: int, calls: int, replies: int) -> None:
     ``("raise", builtin class, arguments, text)``, ``("syntax", text)``, ``("missing",)`` or ``("opaque", text)``.
     """
     frame = read_frame(program)
+    os.close(program)
     source, entry_point = cast("tuple[str, str]", decode(frame or b""))
     reply, function = load(source, entry_point)
     write_frame(replies, encode(reply))

@@ -132,7 +132,10 @@ class Zygote:
         return pid
 
     def watch(self, pid: int) -> None:
-        if LINUX:
+        if not LINUX:
+            return
+        # Older kernels and some container runtimes have no pidfd; patience() then looks by itself.
+        with suppress(OSError):
             self.watched[pid] = os.pidfd_open(pid)
             self.poll.register(self.watched[pid], select.POLLIN)
 
