@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -20,15 +19,13 @@ from tjbench.pricing import Usage, cost_usd
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
 from tjbench.runner.pool import Job, run_attempts
-from tjbench.sandbox import Box, open_box
-from tjbench.scoring.score import Cause, Score
+from tjbench.sandbox import Box, cores, open_box
+from tjbench.scoring.blame import suspect_scorer
+from tjbench.scoring.score import Score, one_line
 from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
 from tjbench.suites.task import Suite, Task
 from tjbench.tokenjam import Snapshot, claimed_saving_pct
 
-DETAIL_CHARS = 200
-SUSPECT_CAUSES = frozenset({Cause.NAME_ERROR, Cause.NO_CODE, Cause.SYNTAX_ERROR})
-SUSPECT_FLOOR = 5
 USERS_TO_MEND = frozenset({Trouble.AUTHENTICATION, Trouble.NOT_FOUND})
 NO_SANDBOX = "not_used"
 
@@ -98,25 +95,32 @@ class BenchResult:
 
 ModelOpener = Callable[[ModelSpec, Suite], Model]
 Watcher = Callable[[ModelSpec, Attempt, Score], None]
+SelfTest = Callable[[Sequence[Suite], Box], None]
+"""Raises where answers to suites that execute code cannot be judged in the box."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Measures rows. ``open_model`` gives a model for a suite; ``watch`` hears of every scored attempt."""
+    """Measures rows. ``open_model`` gives a model for a suite; ``watch`` hears of every scored attempt; no live model
+    is asked before ``self_test`` returns."""
 
     snapshot: Snapshot
     open_model: ModelOpener
     settings: Settings
     watch: Watcher = field(default=lambda _spec, _attempt, _score: None)
     warn: Callable[[str], None] = field(default=lambda _text: None)
+    self_test: SelfTest = field(default=lambda _suites, _box: None)
 
     def run(self, plans: Sequence[RowPlan]) -> BenchResult:
         """Ask every needed (model, task, sample) once, however many rows share it, and build the artifacts."""
-        jobs = self._jobs(plans)
         with ExitStack() as stack:
             box = self._box(plans, stack)
+            tested = self._begin_self_test(plans, box, stack)
+            jobs = self._jobs(plans)
             for model in {id(job.model): job.model for job in jobs.values()}.values():
                 stack.callback(getattr(model, "close", lambda: None))
+            if tested:
+                tested.result()
             scored = self._scored(plans, jobs, box)
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
@@ -148,7 +152,16 @@ class Bench:
             return None
         trusted = self.settings.mock and all(suite.packaged for suite in coded)
         return stack.enter_context(
-            open_box(workers=_cores(), trusted=trusted, allow_unsandboxed=self.settings.allow_unsandboxed)
+            open_box(workers=cores(), trusted=trusted, allow_unsandboxed=self.settings.allow_unsandboxed)
+        )
+
+    def _begin_self_test(self, plans: Sequence[RowPlan], box: Box | None, stack: ExitStack) -> Future[None] | None:
+        """It runs beside the opening of models, which loads their SDKs for seconds."""
+        if box is None or self.settings.mock:
+            return None
+        coded = [suite for suite in {id(plan.suite): plan.suite for plan in plans}.values() if suite.executes_code]
+        return stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="self-test")).submit(
+            self.self_test, coded, box
         )
 
     def _scored(self, plans: Sequence[RowPlan], jobs: Mapping[JobKey, Job], box: Box | None) -> dict[JobKey, Scored]:
@@ -160,7 +173,7 @@ class Bench:
             self.watch(job.model.spec, attempt, score)
             return names[id(job)], (attempt, score)
 
-        with ThreadPoolExecutor(_cores(), thread_name_prefix="score") as scorers:
+        with ThreadPoolExecutor(cores(), thread_name_prefix="score") as scorers:
             try:
                 waiting = [scorers.submit(settle, job, attempt) for job, attempt in self._attempts(jobs)]
                 return dict(future.result() for future in waiting)
@@ -221,7 +234,8 @@ class Bench:
             Flag.MOCK: self.settings.mock,
             Flag.DEFAULT_RATES: guessed,
             Flag.OVERRIDES: any(rate.source == "override" for rate in rates.values()),
-            Flag.SUSPECT_SCORER: _suspect(records),
+            Flag.SUSPECT_SCORER: suspect_scorer(r.original for r in records)
+            or suspect_scorer(r.candidate for r in records),
             Flag.REUSED: any(trial.reused_from for r in records for trial in (r.original, r.candidate)),
         }
         return Artifact.model_validate(
@@ -273,27 +287,9 @@ def build_trial(scored: Sequence[Scored]) -> Trial:
         usage=sum((attempt.usage for attempt, _ in scored if attempt.usage), Usage()),
         latency_s=round(sum(latencies) / len(latencies), 3) if latencies else None,
         cause=str(troubled[1].cause) if troubled else None,
-        detail=_printable(troubled[1].detail) if troubled else "",
+        detail=one_line(troubled[1].detail) if troubled else "",
         reused_from=next((attempt.reused_from for attempt, _ in scored if attempt.reused_from), None),
     )
-
-
-def _printable(text: str) -> str:
-    """One short line without control characters or lone surrogates, which neither JSON nor a terminal should get."""
-    line = " ".join(text.split())
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)[:DETAIL_CHARS]
-
-
-def _suspect(records: Sequence[TaskRecord]) -> bool:
-    """Whether one cause that looks like the harness's explains more than half of a model's failures."""
-    for side in ("original", "candidate"):
-        trials: list[Trial] = [getattr(record, side) for record in records]
-        causes = Counter(trial.cause for trial in trials if trial.cause and trial.scored)
-        failures = sum(causes.values())
-        worst = max((causes[cause] for cause in SUSPECT_CAUSES), default=0)
-        if failures >= SUSPECT_FLOOR and 2 * worst > failures:
-            return True
-    return False
 
 
 def _problems(scored: Mapping[JobKey, Scored]) -> tuple[str, ...]:
@@ -304,10 +300,6 @@ def _problems(scored: Mapping[JobKey, Scored]) -> tuple[str, ...]:
             groups[key[0], attempt.trouble].append(attempt.error)
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
     return tuple(
-        f"{spec}: {len(errors)} {'call' if len(errors) == 1 else 'calls'} failed ({trouble}): {_printable(errors[0])}"
+        f"{spec}: {len(errors)} {'call' if len(errors) == 1 else 'calls'} failed ({trouble}): {one_line(errors[0])}"
         for (spec, trouble), errors in ranked
     )
-
-
-def _cores() -> int:
-    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
