@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, Settings, Watcher
@@ -75,16 +76,13 @@ def estimate(plans: Sequence[RowPlan], snapshot: Snapshot) -> list[Estimate]:
     answers: Counter[ModelSpec] = Counter()
     seen = set()
     for plan in plans:
-        for spec in (plan.original, plan.candidate):
-            for task in plan.suite.tasks:
-                job = (spec, plan.suite.name, task.id, plan.sampling)
-                if job in seen:
-                    continue
-                seen.add(job)
-                characters = sum(len(message.content) for message in task.messages)
-                calls[spec] += plan.samples
-                prompts[spec] += plan.samples * math.ceil(characters / 3)
-                answers[spec] += plan.samples * plan.sampling.max_tokens
+        for spec, task, sample in product((plan.original, plan.candidate), plan.suite.tasks, range(plan.samples)):
+            call = (spec, plan.suite.name, task.id, sample, plan.sampling)
+            if call not in seen:
+                seen.add(call)
+                calls[spec] += 1
+                prompts[spec] += math.ceil(sum(len(message.content) for message in task.messages) / 3)
+                answers[spec] += plan.sampling.max_tokens
     return [
         Estimate(
             spec=spec,

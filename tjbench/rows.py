@@ -43,15 +43,24 @@ def models_of(config: Config) -> list[ModelSpec]:
 
 
 def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Rows:
-    """Every row of every proof. A recommendation that TokenJam does not make leaves its row withdrawn."""
+    """Every row of every proof. A recommendation that TokenJam does not make leaves its row withdrawn.
+
+    Raises ``UsageError`` where two rows, or two suites, would go by the same name.
+    """
+    suites: dict[str, Suite] = {}
     plans: list[RowPlan] = []
     policies: dict[RowKey, RowPolicy] = {}
     withdrawn: dict[RowKey, str] = {}
     for proof in config.proof:
         rule = rule_of(config, proof)
         for name, original in proof.combinations():
-            suite = _limited(load_suite(name, proof.data), proof.limit)
+            whole = load_suite(name, proof.data)
+            suite = _limited(whole, proof.limit)
             key = RowKey(suite.name, str(original), proof.candidate or RECOMMENDED)
+            if suites.setdefault(suite.name, whole) != whole:
+                raise UsageError(f"two suites go by the name {suite.name}", fix="rename one of the files")
+            if key in policies:
+                raise UsageError(f"suite {suite.name} with original {original} stands in two proofs", fix="remove one")
             policies[key] = RowPolicy(required=proof.required, fail_on=proof.fail_on, rule=rule)
             candidate = ModelSpec.parse(proof.candidate) if proof.candidate else snapshot.candidates.get(original)
             if candidate is None:
