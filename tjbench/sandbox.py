@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -85,11 +85,7 @@ class Box:
 
     def __init__(self, *, workers: int, newest_landlock: int = _NEWEST, filtered: bool = True) -> None:
         self._slots = threading.BoundedSemaphore(workers)
-        self._settings = {
-            "filter": (_filter() if filtered else b"").hex(),
-            "newest_landlock": newest_landlock,
-            "memory": MEMORY,
-        }
+        self._settings = functools.partial(_settings, newest_landlock, filtered)
         self._lock = threading.Lock()
         self._closed = False
         self._warm = _warm(self._settings)
@@ -179,7 +175,11 @@ def _why_none() -> str:
     return "Landlock is missing (Linux 5.13 or later has it, unless switched off), or what it forbids was possible"
 
 
-def _warm(settings: Mapping[str, object]) -> Warm:
+def _settings(newest_landlock: int, filtered: bool) -> dict[str, object]:
+    return {"filter": (_filter() if filtered else b"").hex(), "newest_landlock": newest_landlock, "memory": MEMORY}
+
+
+def _warm(settings: Callable[[], Mapping[str, object]]) -> Warm:
     try:
         return Warm(settings)
     except OSError as error:

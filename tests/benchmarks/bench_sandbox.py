@@ -24,7 +24,7 @@ from tjbench.sandbox import Box, Ending, Program, open_box
 
 WORKERS = 2
 RATIO = 0.5
-GROWTH_KIB = 4096
+GROWTH_KIB = 2048
 
 
 def rows() -> list[dict[str, str]]:
@@ -74,11 +74,12 @@ def theirs() -> float:
 def memory(box: Box, count: int) -> tuple[int, int]:
     """Resident KiB of this process and the warm one together: after a tenth of ``count`` programs, and after all."""
     once = programs()
+    rounds = max(10, count // len(once))
     readings = []
     with ThreadPoolExecutor(WORKERS) as pool:
-        for share in (count // 10, count - count // 10):
-            for outcome in pool.map(box.run, (once[number % 164] for number in range(share))):
-                assert outcome.ending is Ending.PASSED, outcome
+        for share in (rounds // 10, rounds - rounds // 10):
+            for _ in range(share):
+                assert {outcome.ending for outcome in pool.map(box.run, once)} == {Ending.PASSED}
             readings.append(_resident("self") + _resident(str(box._warm._process.pid)))
     return readings[0], readings[1]
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,10 +37,10 @@ class Ended:
 
 
 class Warm:
-    """A running warm process. ``layers`` is what it says of the confinement; raises ``OSError`` when it cannot
-    start."""
+    """A running warm process. ``settings`` are made while it imports; ``layers`` is what it says of the confinement.
+    Raises ``OSError`` when it cannot start."""
 
-    def __init__(self, settings: Mapping[str, object]) -> None:
+    def __init__(self, settings: Callable[[], Mapping[str, object]]) -> None:
         self.lost = False
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Ended] = {}
@@ -51,7 +51,7 @@ class Warm:
             self._process = _start(theirs)
         try:
             self._control.settimeout(_GRACE_S)
-            self._control.sendall(json.dumps(settings).encode() + b"\n")
+            self._control.sendall(json.dumps(settings()).encode() + b"\n")
             self.layers: dict[str, object] = json.loads(_line(self._control))
             self._control.settimeout(None)
         except (OSError, ValueError) as error:

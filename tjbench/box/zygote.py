@@ -218,10 +218,10 @@ def _only(fds: tuple[int, ...]) -> list[int]:
 def main() -> None:
     """Read the settings, warm up, report what holds, and serve until the harness hangs up."""
     control = socket.socket(fileno=0)
-    settings = json.loads(control.makefile("r").readline())
     os.chdir("/")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warm_up()
+    settings = json.loads(control.makefile("r").readline())
     confinement = Confinement(
         bytes.fromhex(settings["filter"]), newest_landlock=settings["newest_landlock"], memory=settings["memory"]
     )
