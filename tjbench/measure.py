@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, Settings, Watcher
+from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config, ModelSpec
 from tjbench.pricing import Usage, cost_usd
@@ -34,6 +34,7 @@ class MeasureRun:
     warn: Callable[[str], None]
     commit: str | None
     allow_unsandboxed: bool = False
+    self_test: SelfTest = field(default=lambda _suites, _box: None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,7 @@ def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
         ),
         watch=run.watch,
         warn=run.warn,
+        self_test=run.self_test,
     )
     result = bench.run(run.rows.plans)
     return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}

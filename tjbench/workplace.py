@@ -21,6 +21,7 @@ from tjbench.models.model import Model
 from tjbench.models.providers import open_model
 from tjbench.progress import Progress
 from tjbench.rows import SuiteLoader, gateways_of, models_of, plan_rows, resolve_mock
+from tjbench.selftest import SelfTest
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
 from tjbench.suites import load_suite
 from tjbench.suites.task import Suite
@@ -106,13 +107,23 @@ class Workplace:
                 warn=progress.warn,
                 commit=options.commit or self.commit(),
                 allow_unsandboxed=options.allow_unsandboxed,
+                self_test=SelfTest(cache=self.self_test_cache(), say=progress.say),
             )
             progress.finish()
 
     def journal_directory(self) -> Path:
         """Where answers are kept unless the user names another place."""
+        return self._cache / "journal"
+
+    def self_test_cache(self) -> Path | None:
+        """Where passed self-tests are remembered: never in the workspace, where a change could bring its own."""
+        directory = self._cache / "selftest"
+        return None if directory.resolve().is_relative_to(self.root.resolve()) else directory
+
+    @property
+    def _cache(self) -> Path:
         cache = self.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 (HOME may be unset)
-        return Path(cache) / "tjbench" / "journal"
+        return Path(cache) / "tjbench"
 
     def read_config(self, name: str | None) -> Config:
         """The named configuration file; without a name ``tjbench.toml`` if it is there, else the embedded default."""

@@ -1,4 +1,4 @@
-"""`tjb recommend`, `tjb version` and `tjb benchmarks`: what is there."""
+"""`tjb recommend`, `tjb version`, `tjb benchmarks` and `tjb doctor`: what is there."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     app.command()(recommend)
     app.command()(benchmarks)
     app.command()(version)
+    app.command()(doctor)
 
 
 def recommend(
@@ -53,3 +54,13 @@ def version(json: options.Json = False) -> int:
     from tjbench.recommend import tell_version
 
     return tell_version(as_json=json, environ=os.environ, cwd=Path.cwd(), stdout=sys.stdout, stderr=sys.stderr)
+
+
+def doctor(json: options.Json = False) -> int:
+    """Look at what a run finds here: the sandbox by trying it, TokenJam, keys by name, clashing installations.
+
+    Example: tjb doctor
+    """
+    from tjbench.doctor import tell_findings
+
+    return tell_findings(as_json=json, environ=os.environ, cwd=Path.cwd(), stdout=sys.stdout)
