@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -12,8 +11,10 @@ from itertools import product
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from tjbench.errors import UsageError
+from tjbench.misconfig import Mistake, Path, first_mistake, line_of, suggestion
 
 DEFAULT_ORIGINAL = "anthropic:claude-opus-4-7"
 
@@ -70,6 +71,8 @@ def _model(text: str) -> str:
 
 
 def _policies(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
+    if not policies:
+        raise ValueError("names no policy; write 'never' for none")
     if Policy.NEVER in policies and len(policies) > 1:
         raise ValueError("'never' stands alone")
     return policies
@@ -80,7 +83,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)
 Specs = Annotated[tuple[SpecText, ...], BeforeValidator(_listed), Field(min_length=1)]
 Policies = Annotated[tuple[Policy, ...], BeforeValidator(_listed), AfterValidator(_policies)]
 Proportion = Annotated[float, Field(gt=0, lt=1)]
-Points = Annotated[float, Field(gt=0, lt=100)]
+Points = Annotated[float, Field(ge=0.01, lt=100)]
 
 
 class _Table(BaseModel):
@@ -158,13 +161,15 @@ class Config(_Table):
 
     @model_validator(mode="after")
     def _rows_differ(self) -> Self:
-        seen: set[tuple[str, ModelSpec, str | None]] = set()
-        for proof in self.proof:
+        seen: dict[tuple[str, ModelSpec, str | None], int] = {}
+        for index, proof in enumerate(self.proof):
             for suite, original in proof.combinations():
                 row = (suite, original, proof.candidate)
                 if row in seen:
-                    raise ValueError(f"suite {suite!r} with original {original} stands in two proofs")
-                seen.add(row)
+                    where = "in two proofs" if seen[row] != index else "there twice"
+                    what = {"suite": repr(suite), "original": str(original), "where": where, "proof": index}
+                    raise PydanticCustomError("twice", "suite {suite} with original {original} stands {where}", what)
+                seen[row] = index
         return self
 
     def with_policy_of(self, base: Config) -> tuple[Config, list[str]]:
@@ -181,11 +186,11 @@ class Config(_Table):
             changed.append("[run] max_cost_usd, mock")
         if self.mock != base.mock:
             changed.append("[mock]")
-        proofs = tuple(_under_policy(proof, base) for proof in self.proof)
-        if proofs != self.proof:
+        judged = [(proof, _under_policy(proof, base)) for proof in self.proof]
+        if any(_own_policy(under) != _own_policy(proof) for proof, found in judged for under in found):
             changed.append("[[proof]] required, margin_pp, fail_on")
         update = {
-            "proof": proofs,
+            "proof": tuple(under for _, found in judged for under in found),
             "gate": base.gate,
             "run": run,
             "baseline": base.baseline,
@@ -195,30 +200,47 @@ class Config(_Table):
         return self.model_copy(update=update), changed
 
 
-def _under_policy(proof: Proof, base: Config) -> Proof:
-    judged = {
-        (suite, original): (old.required, old.margin_pp, old.fail_on)
-        for old in base.proof
-        for suite, original in old.combinations()
-    }
-    default = Proof()
-    policies = {judged.get(row, (True, None, None)) for row in proof.combinations()}
-    required, margin, fail_on = policies.pop() if len(policies) == 1 else (default.required, None, None)
-    return proof.model_copy(update={"required": required, "margin_pp": margin, "fail_on": fail_on})
+OwnPolicy = tuple[bool, float | None, tuple[Policy, ...] | None]
+
+
+def _own_policy(proof: Proof) -> OwnPolicy:
+    return proof.required, proof.margin_pp, proof.fail_on
+
+
+def _under_policy(proof: Proof, base: Config) -> list[Proof]:
+    """The proof as ``base`` judges it: in one piece, or a proof a row where its rows are judged differently."""
+    rows = [(row, _policy_of_row(row, proof.candidate, base)) for row in proof.combinations()]
+    if len({policy for _, policy in rows}) == 1:
+        return [_judged_by(proof, rows[0][1])]
+    single = [(proof.model_copy(update={"suite": (s,), "original": (str(o),)}), policy) for (s, o), policy in rows]
+    return [_judged_by(row, policy) for row, policy in single]
+
+
+def _judged_by(proof: Proof, policy: OwnPolicy) -> Proof:
+    return proof.model_copy(update=dict(zip(("required", "margin_pp", "fail_on"), policy, strict=True)))
+
+
+def _policy_of_row(row: tuple[str, ModelSpec], candidate: str | None, base: Config) -> OwnPolicy:
+    """What ``base`` says of this candidate's row, else of any candidate's; the gate's own where that is unclear."""
+    found = {old.candidate: _own_policy(old) for old in base.proof if row in old.combinations()}
+    if candidate in found:
+        return found[candidate]
+    policies = set(found.values())
+    return policies.pop() if len(policies) == 1 else _own_policy(Proof())
 
 
 def parse_config(text: str, name: str) -> Config:
     """Read ``tjbench.toml``. Raises ``UsageError`` naming file, line, key and what is allowed."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
         raise UsageError(f"{name}:{line}: not TOML", why=str(error), fix="see docs/configuration.md") from error
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        raise _explained(error, text, name) from error
+        raise _explained(first_mistake(error, data), text, name) from error
 
 
 def config_of(tables: Mapping[str, object], prefix: str) -> Config:
@@ -226,53 +248,36 @@ def config_of(tables: Mapping[str, object], prefix: str) -> Config:
     try:
         return Config.model_validate(tables)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = next((part for part in reversed(first["loc"]) if isinstance(part, str)), "value")
-        message = str(first["msg"]).removeprefix("Value error, ")
-        shown = "" if isinstance(first["input"], Mapping) else f" (got {first['input']!r})"
-        raise UsageError(f"{prefix}{key.replace('_', '-')}: {message}{shown}") from error
+        mistake = first_mistake(error, tables)
+        key = mistake.key
+        if key is None or key == mistake.path[0]:
+            raise UsageError(mistake.message) from error
+        spelled = _SPELLED.get((prefix, key), key.replace("_", "-"))
+        raise UsageError(f"{prefix}{spelled}: {mistake.message}") from error
 
 
-def _explained(error: ValidationError, text: str, name: str) -> UsageError:
-    first = error.errors(include_url=False)[0]
-    path = [part for part in first["loc"] if not (isinstance(part, str) and part.startswith("function-"))]
-    line = _line_of(text, path)
-    where = ".".join(str(part) for part in path) or "the file"
-    if first["type"] == "extra_forbidden":
-        allowed = _allowed(path)
-        close = difflib.get_close_matches(str(path[-1]), allowed, n=1)
-        fix = f"did you mean {close[0]!r}? " if close else ""
-        return UsageError(f"{name}:{line}: unknown key {where}", why=f"{fix}allowed here: {', '.join(allowed)}")
-    message = str(first["msg"]).removeprefix("Value error, ")
-    shown = "" if isinstance(first["input"], Mapping) else f" (got {first['input']!r})"
-    return UsageError(f"{name}:{line}: {where}: {message}{shown}", fix="see docs/configuration.md")
+_TABLES: dict[str, type[BaseModel]] = {
+    "proof": Proof,
+    "gate": Gate,
+    "run": Run,
+    "baseline": Baseline,
+    "providers": Provider,
+    "mock": Mock,
+}
+_SPELLED = {("--", "suite"): "benchmark", ("input ", "suite"): "benchmarks"}
 
 
-def _allowed(path: list[int | str]) -> list[str]:
-    tables: dict[str, type[BaseModel]] = {
-        "proof": Proof,
-        "gate": Gate,
-        "run": Run,
-        "baseline": Baseline,
-        "providers": Provider,
-        "mock": Mock,
-    }
-    table = Config if len(path) == 1 else tables[str(path[0])]
+def _explained(mistake: Mistake, text: str, name: str) -> UsageError:
+    place = f"{name}:{line_of(text, mistake.path)}"
+    where = ".".join(str(part) for part in mistake.path if isinstance(part, str))
+    if mistake.unknown:
+        allowed = _allowed(mistake.path)
+        hint = suggestion(str(mistake.path[-1]), allowed)
+        return UsageError(f"{place}: unknown key {where}{hint}", why=f"allowed here: {', '.join(allowed)}")
+    message = "is a list of tables: write [[proof]]" if mistake.path == ("proof",) else mistake.message
+    return UsageError(f"{place}: {where}: {message}", fix="see docs/configuration.md")
+
+
+def _allowed(path: Path) -> list[str]:
+    table = Config if len(path) == 1 else _TABLES[str(path[0])]
     return sorted(table.model_fields)
-
-
-def _line_of(text: str, path: list[int | str]) -> int:
-    """Line (from 1) of the key ``path`` in TOML ``text``; of its table, or 1, where the key itself is not written."""
-    if not path:
-        return 1
-    lines = text.splitlines()
-    table, nth = str(path[0]), path[1] if len(path) > 1 and isinstance(path[1], int) else 0
-    header = re.compile(rf"\s*\[+\s*{re.escape(table)}\b")
-    headers = [number for number, line in enumerate(lines) if header.match(line)]
-    start = headers[nth] if nth < len(headers) else 0
-    key = next((part for part in reversed(path) if isinstance(part, str)), table)
-    pattern = re.compile(rf"\s*\[*\s*(?:[\w-]+\s*\.\s*)*[\"']?{re.escape(key)}\b")
-    for number in range(start, len(lines)):
-        if pattern.match(lines[number]):
-            return number + 1
-    return start + 1

@@ -20,7 +20,7 @@ def gate_config(*, fail_on: str | None, alpha: float | None, margin_pp: float | 
 
 def overridden(config: Config, given: Mapping[str, object], prefix: str) -> Config:
     """``config`` with every value of ``given`` that is not None. ``fail_on``, ``benchmarks``, ``original`` and
-    ``candidate`` may be lists by comma or newline; a margin given here holds for every proof.
+    ``candidate`` may be lists by comma or newline; policies and a margin given here hold for every proof.
 
     Values of ``benchmarks``, ``original`` or ``candidate`` make one proof of their own in place of the file's.
     Raises ``UsageError`` naming the value, spelled with ``prefix`` (``--`` or ``input ``).
@@ -38,8 +38,9 @@ def overridden(config: Config, given: Mapping[str, object], prefix: str) -> Conf
         proofs = _own_proofs(proofs, row)
     for proof in proofs:
         proof |= _picked(values, _PROOF)
-        if "margin_pp" in values:
-            proof.pop("margin_pp", None)
+        for key in ("margin_pp", "fail_on"):
+            if key in values:
+                proof.pop(key, None)
     tables["proof"] = proofs
     return config_of(tables, prefix)
 

@@ -1,0 +1,369 @@
+"""`tjbench.toml` and model specs: what is read, what is refused with its line, what a pull request cannot change."""
+
+from __future__ import annotations
+
+import pytest
+
+from tjbench.config import DEFAULT_FAIL_ON, Config, ModelSpec, Policy, Proof, config_of, parse_config
+from tjbench.errors import ExitCode, UsageError
+from tjbench.misconfig import line_of
+
+NAME = "tjbench.toml"
+
+
+def refused(text: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        parse_config(text, NAME)
+    assert caught.value.exit_code is ExitCode.USAGE
+    return str(caught.value)
+
+
+def config(text: str) -> Config:
+    return parse_config(text, NAME)
+
+
+# Models
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "model"),
+    [
+        ("openai:gpt-4o", "openai", "gpt-4o"),
+        ("bedrock:anthropic.claude-3-haiku-20240307-v1:0", "bedrock", "anthropic.claude-3-haiku-20240307-v1:0"),
+        ("  ollama:llama3.2:3b \n", "ollama", "llama3.2:3b"),
+        ("a::b", "a", ":b"),
+    ],
+)
+def test_a_model_splits_at_its_first_colon(text: str, provider: str, model: str) -> None:
+    spec = ModelSpec.parse(text)
+    assert (spec.provider, spec.model) == (provider, model)
+    assert str(spec) == text.strip()
+
+
+@pytest.mark.parametrize("text", ["gpt-4o", "", ":", "openai:", ":gpt-4o", " : "])
+def test_what_is_no_model_says_how_one_is_written(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a model") as caught:
+        ModelSpec.parse(text)
+    assert "provider:model" in str(caught.value)
+
+
+# What is read
+
+
+def test_an_empty_file_is_the_embedded_default() -> None:
+    empty = config("")
+    assert empty == Config()
+    (proof,) = empty.proof
+    assert proof.combinations() == [("samples", ModelSpec("anthropic", "claude-opus-4-7"))]
+    assert proof.candidate is None
+    assert (proof.samples, proof.temperature, proof.max_tokens, proof.required) == (1, None, 2048, True)
+    assert empty.gate.fail_on == DEFAULT_FAIL_ON == (Policy.REGRESSION, Policy.UNSAFE, Policy.INCOMPLETE)
+    assert (empty.gate.alpha, empty.gate.margin_pp, empty.gate.unscored_tolerance_pct) == (0.05, 10, 5)
+    assert (empty.run.concurrency, empty.run.max_cost_usd, empty.run.mock) == (16, None, "auto")
+
+
+def test_lists_make_every_combination() -> None:
+    (proof,) = config('[[proof]]\nsuite = ["a", "b"]\noriginal = ["x:1", "y:2"]').proof
+    assert proof.combinations() == [
+        ("a", ModelSpec("x", "1")),
+        ("a", ModelSpec("y", "2")),
+        ("b", ModelSpec("x", "1")),
+        ("b", ModelSpec("y", "2")),
+    ]
+
+
+def test_a_single_value_is_a_list_of_one() -> None:
+    read = config('[[proof]]\nfail_on = "downsize"\n[gate]\nfail_on = "never"\n[baseline]\nbranches = "release/1"')
+    assert read.proof[0].fail_on == (Policy.DOWNSIZE,)
+    assert (read.gate.fail_on, read.baseline.branches) == ((Policy.NEVER,), ("release/1",))
+
+
+@pytest.mark.parametrize("value", ["true", "false", '"auto"'])
+def test_mock_is_a_switch_or_auto(value: str) -> None:
+    read = config(f"[run]\nmock = {value}").run.mock
+    assert read == {"true": True, "false": False, '"auto"': "auto"}[value]
+
+
+def test_the_same_row_with_another_candidate_is_another_row() -> None:
+    assert len(config('[[proof]]\n[[proof]]\ncandidate = "a:b"\n[[proof]]\ncandidate = "a:c"').proof) == 3
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[gate]\n\nalfa = 0.1", ":3: unknown key gate.alfa; did you mean 'alpha'?"),
+        ("[gates]\nalpha = 0.1", ":1: unknown key gates; did you mean 'gate'?"),
+        ("# top\nmargin = 3", ":2: unknown key margin"),
+        ("[[proof]]\n[[proof]]\nsuit = 'x'", ":3: unknown key proof.suit; did you mean 'suite'?"),
+        ("[run]\nconcurrency = 4\nmax_cost = 1", ":3: unknown key run.max_cost; did you mean 'max_cost_usd'?"),
+        ("gate.alfa = 1", ":1: unknown key gate.alfa"),
+        ("[providers.x]\nbase_url = 'u'\n[providers.y]\nbase-url = 'v'", ":4: unknown key providers.y.base-url"),
+        ("[providers.y]\nurl = 'v'", "allowed here: api_key_env, base_url"),
+        ("[gate]\nzzz = 1", "allowed here: alpha, fail_on, margin_pp, unscored_tolerance_pct"),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_line_and_what_is_allowed(text: str, said: str) -> None:
+    message = refused(text)
+    assert f"{NAME}:" in message
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[gate\nalpha = 1", 1),
+        ("[gate]\nalpha = ", 2),
+        ("[gate]\n\nalpha = 0.1\nalpha = 0.2", 4),
+        ("[gate]\n[gate]", 2),
+        ('a = "x\n', 1),
+        ("a = [1,\n2,\n", 2),
+        ("a = " + "[" * 100_000, 1),
+        ("a = " + "9" * 5000, 1),
+        ("\x00", 1),
+    ],
+)
+def test_what_is_not_toml_is_said_with_its_line(text: str, line: int) -> None:
+    assert refused(text).startswith(f"{NAME}:{line}: not TOML")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[gate]\nalpha = "high"', ":2: gate.alpha: must be a valid number"),
+        ("[gate]\nalpha = 0", ":2: gate.alpha: must be greater than 0 (got 0)"),
+        ("[gate]\nalpha = 1.0", ":2: gate.alpha: must be less than 1"),
+        ("[gate]\nalpha = nan", ":2: gate.alpha: must be a finite number"),
+        ("[gate]\nmargin_pp = 100", ":2: gate.margin_pp: must be less than 100"),
+        ("[gate]\nmargin_pp = 1e-15", ":2: gate.margin_pp: must be greater than or equal to 0.01"),
+        ("[gate]\nunscored_tolerance_pct = -1", ":2: gate.unscored_tolerance_pct: must be greater than or equal to 0"),
+        ("[[proof]]\nlimit = 2.5", ":2: proof.limit: must be a valid integer"),
+        ("[[proof]]\nlimit = 0", ":2: proof.limit: must be greater than or equal to 1"),
+        ("[[proof]]\nsamples = 101", ":2: proof.samples: must be less than or equal to 100"),
+        ("[[proof]]\ntemperature = 3", ":2: proof.temperature: must be less than or equal to 2"),
+        ("[[proof]]\nsuite = 5", ":2: proof.suite: must be one value or a list (got 5)"),
+        ("[[proof]]\nsuite = []", ":2: proof.suite: must not be empty"),
+        ('[[proof]]\nsuite = ["a", 5]', ":2: proof.suite: must be a valid string (got 5)"),
+        ('[[proof]]\noriginal = "gpt-4o"', ":2: proof.original: 'gpt-4o' is not a model"),
+        ('[[proof]]\n\ncandidate = "gpt-4o"', ":3: proof.candidate: 'gpt-4o' is not a model"),
+        ('[proof]\nsuite = "a"', ":1: proof: is a list of tables: write [[proof]]"),
+        ("gate = 5", ":1: gate: must be a table (got 5)"),
+        ('[run]\nmock = "maybe"', ":2: run.mock: must be 'auto' or a valid boolean"),
+        ("[run]\nconcurrency = 0", ":2: run.concurrency: must be greater than or equal to 1"),
+        ("[run]\nmax_cost_usd = -1", ":2: run.max_cost_usd: must be greater than or equal to 0"),
+        ("[gate]\nfail_on = ['regresion']", "did you mean 'regression'?"),
+        ("[gate]\nfail_on = ['nevr']", "did you mean 'never'?"),
+        ("[gate]\nfail_on = []", ":2: gate.fail_on: names no policy; write 'never' for none"),
+        ("[gate]\nfail_on = ['never', 'regression']", ":2: gate.fail_on: 'never' stands alone"),
+        ("[[proof]]\nfail_on = ['regression', 'never']", ":2: proof.fail_on: 'never' stands alone"),
+        ("[providers.x]\napi_key_env = 'X_API_KEY'", ":1: providers.x.base_url: is missing"),
+        (
+            "[providers.x]\nbase_url = 'u'\n[providers.y]\nbase_url = 'v'\napi_key_env = 'GITHUB_TOKEN'",
+            ":5: providers.y.api_key_env: ",
+        ),
+        ("[mock.accuracy]\n'a:b' = 2", ":2: mock.accuracy.a:b: must be less than or equal to 1"),
+        ("[mock]\naccuracy = { haiku = 0.5 }", ":2: mock.accuracy.haiku: 'haiku' is not a model"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_line_and_what_is_allowed(text: str, said: str) -> None:
+    message = refused(text)
+    assert message.startswith(f"{NAME}:")
+    assert said in message
+
+
+def test_a_row_that_stands_twice_is_named_with_its_line() -> None:
+    twice = '[[proof]]\nsuite = ["a", "b"]\n\n[[proof]]\nsuite = "b"\n'
+    assert f"{NAME}:4: proof: suite 'b' with original anthropic:claude-opus-4-7 stands in two proofs" in refused(twice)
+    assert "stands there twice" in refused('[[proof]]\noriginal = ["a:b", " a:b"]')
+    assert "stands in two proofs" in refused('[[proof]]\ncandidate = "a:b"\n[[proof]]\ncandidate = "a:b"\nlimit = 3')
+
+
+@pytest.mark.parametrize(
+    ("prefix", "tables", "said"),
+    [
+        ("--", {"proof": [{"limit": "ten"}]}, "--limit: must be a valid integer"),
+        ("input ", {"proof": [{"limit": "ten"}]}, "input limit: must be a valid integer"),
+        ("--", {"run": {"max_cost_usd": "-1"}}, "--max-cost-usd: must be greater than or equal to 0 (got '-1')"),
+        ("input ", {"run": {"max_cost_usd": "much"}}, "input max-cost-usd: must be a valid number"),
+        ("--", {"gate": {"fail_on": ["regresion"]}}, "--fail-on: must be 'regression'"),
+        ("input ", {"run": {"mock": "maybe"}}, "input mock: must be 'auto' or a valid boolean"),
+        ("input ", {"proof": [{"suite": []}]}, "input benchmarks: must not be empty"),
+        ("--", {"proof": [{"suite": []}]}, "--benchmark: must not be empty"),
+        ("--", {"proof": [{"original": ["gpt-4o"]}]}, "--original: 'gpt-4o' is not a model"),
+    ],
+)
+def test_a_wrong_flag_or_input_is_named_as_it_is_spelled(prefix: str, tables: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config_of(tables, prefix)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        ("", ("gate", "alpha"), 1),
+        ("[gate]\nalpha = 1", ("gate", "alpha"), 2),
+        ("[run]\nalpha = 1\n[gate]\nalpha = 1", ("gate", "alpha"), 4),
+        ("[gate]\nx = 1\n[run]\nalpha = 1", ("gate", "alpha"), 1),
+        ("gate = { alpha = 1 }", ("gate", "alpha"), 1),
+        ('\n"gate" . alpha = 1', ("gate", "alpha"), 2),
+        ("[[proof]]\n[[proof]]\nlimit = 1\n[[proof]]\nlimit = 2", ("proof", 2, "limit"), 5),
+        ("[[proof]]\n[[proof]]", ("proof", 1, "limit"), 2),
+        ("[mock]\n[mock.accuracy] # note\n'a:b' = 1", ("mock", "accuracy", "a:b"), 3),
+    ],
+)
+def test_the_line_of_a_key_is_its_own_or_its_tables(text: str, path: tuple[int | str, ...], line: int) -> None:
+    assert line_of(text, path) == line
+
+
+# A pull request under the base's policy
+
+
+BASE = """
+[[proof]]
+suite = ["humaneval", "samples"]
+original = "a:b"
+fail_on = ["regression", "downsize", "incomplete"]
+margin_pp = 2
+[[proof]]
+suite = "advice"
+original = "a:b"
+required = false
+[gate]
+alpha = 0.01
+[run]
+max_cost_usd = 3
+mock = false
+[baseline]
+branches = "release/1.0"
+[providers.gateway]
+base_url = "https://llm.example.com"
+api_key_env = "GATEWAY_API_KEY"
+[mock]
+default = 0.9
+"""
+HOSTILE = """
+[[proof]]
+suite = ["humaneval", "samples"]
+original = "a:b"
+required = false
+fail_on = "never"
+margin_pp = 50
+[[proof]]
+suite = "advice"
+original = "a:b"
+[gate]
+fail_on = "never"
+alpha = 0.000001
+margin_pp = 99
+unscored_tolerance_pct = 100
+[run]
+max_cost_usd = 100000
+mock = true
+concurrency = 2
+[baseline]
+branches = "mine"
+dir = "forged"
+[providers.gateway]
+base_url = "https://evil.example.com"
+api_key_env = "OPENAI_API_KEY"
+[mock]
+default = 1.0
+"""
+
+
+def rows(read: Config) -> dict[tuple[str, str], tuple[bool, float | None, tuple[Policy, ...] | None]]:
+    return {
+        (suite, str(original)): (proof.required, proof.margin_pp, proof.fail_on)
+        for proof in read.proof
+        for suite, original in proof.combinations()
+    }
+
+
+def test_a_hostile_pull_request_weakens_nothing() -> None:
+    base = config(BASE)
+    judged, notes = config(HOSTILE).with_policy_of(base)
+    assert (judged.gate, judged.baseline, judged.providers, judged.mock) == (
+        base.gate,
+        base.baseline,
+        base.providers,
+        base.mock,
+    )
+    assert (judged.run.max_cost_usd, judged.run.mock, judged.run.concurrency) == (3, False, 2)
+    assert rows(judged) == rows(base)
+    assert notes == [
+        "[gate]",
+        "[providers]",
+        "[baseline]",
+        "[run] max_cost_usd, mock",
+        "[mock]",
+        "[[proof]] required, margin_pp, fail_on",
+    ]
+
+
+def test_what_a_pull_request_leaves_alone_is_not_mentioned() -> None:
+    base = config(BASE)
+    judged, notes = base.with_policy_of(base)
+    assert (judged, notes) == (base, [])
+
+
+def test_what_is_measured_is_the_pull_requests() -> None:
+    changed = BASE.replace('["humaneval", "samples"]', '"humaneval"').replace(
+        "margin_pp = 2", "margin_pp = 2\nlimit = 5"
+    )
+    judged, notes = config(changed).with_policy_of(config(BASE))
+    assert (judged.proof[0].suite, judged.proof[0].limit, notes) == (("humaneval",), 5, [])
+
+
+def test_a_row_added_to_a_strict_proof_does_not_loosen_the_others() -> None:
+    more = BASE.replace('["humaneval", "samples"]', '["humaneval", "samples", "new"]')
+    judged, notes = config(more).with_policy_of(config(BASE))
+    strict = (True, 2, (Policy.REGRESSION, Policy.DOWNSIZE, Policy.INCOMPLETE))
+    assert rows(judged) == {
+        ("humaneval", "a:b"): strict,
+        ("samples", "a:b"): strict,
+        ("new", "a:b"): (True, None, None),  # the gate's own policy, until the base says otherwise
+        ("advice", "a:b"): (False, None, None),
+    }
+    assert notes == ["[[proof]] required, margin_pp, fail_on"]
+
+
+def test_policies_that_swap_places_are_put_back_and_said() -> None:
+    base = config('[[proof]]\nsuite = "a"\nrequired = false\n[[proof]]\nsuite = "b"')
+    swapped = config('[[proof]]\nsuite = "a"\n[[proof]]\nsuite = "b"\nrequired = false')
+    judged, notes = swapped.with_policy_of(base)
+    assert rows(judged) == rows(base)
+    assert notes == ["[[proof]] required, margin_pp, fail_on"]
+
+
+def test_a_new_row_cannot_make_itself_advisory() -> None:
+    judged, notes = config('[[proof]]\nsuite = "new"\nrequired = false\nfail_on = "never"').with_policy_of(Config())
+    assert rows(judged) == {("new", "anthropic:claude-opus-4-7"): (True, None, None)}
+    assert notes == ["[[proof]] required, margin_pp, fail_on"]
+
+
+def test_a_row_keeps_its_policy_when_its_candidate_changes() -> None:
+    base = '[[proof]]\ncandidate = "x:1"\nmargin_pp = 2'
+    judged, notes = config(base.replace("x:1", "x:2")).with_policy_of(config(base))
+    assert (judged.proof[0].margin_pp, judged.proof[0].candidate, notes) == (2, "x:2", [])
+
+
+def test_candidates_of_one_original_keep_policies_of_their_own() -> None:
+    base = config('[[proof]]\ncandidate = "x:1"\nmargin_pp = 2\n[[proof]]\ncandidate = "x:2"\nrequired = false')
+    assert base.with_policy_of(base) == (base, [])
+    third = config('[[proof]]\ncandidate = "x:3"\nrequired = false')
+    assert third.with_policy_of(base)[0].proof[0].required
+
+
+def test_the_first_configuration_of_a_repository_is_judged_by_the_default() -> None:
+    judged, notes = config(HOSTILE).with_policy_of(Config())
+    assert (judged.gate, judged.providers, judged.run.max_cost_usd) == (Config().gate, {}, None)
+    assert set(rows(judged).values()) == {(True, None, None)}
+    assert notes
+
+
+def test_a_configuration_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Proof().limit = 3
