@@ -223,6 +223,13 @@ def test_many_threads_share_a_box(box: Box) -> None:
     assert [outcome.ending for outcome in outcomes] == [Ending.PASSED, Ending.ASSERTION] * 20
 
 
+def test_a_box_has_room_for_many_programs_at_once() -> None:
+    with open_box(workers=64, trusted=True) as box, ThreadPoolExecutor(64) as pool:
+        slow = "import time\ndef f(x):\n    time.sleep(1)\n    return x"
+        outcomes = list(pool.map(lambda _: run(box, slow, "assert candidate(1) == 1", timeout_s=60), range(64)))
+    assert {outcome.ending for outcome in outcomes} == {Ending.PASSED}
+
+
 @linux
 def test_the_warm_process_has_no_key_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary")
@@ -333,3 +340,52 @@ def wait_until_gone(pid: int) -> None:
             return
         time.sleep(0.05)
     pytest.fail(f"process {pid} is still there")
+
+
+SHARED = {
+    "a class": (
+        "class f:\n    def __init__(self, x):\n        self.x = x\n    def twice(self):\n        return 2 * self.x",
+        "assert candidate(2).twice() == 4",
+        Ending.PASSED,
+    ),
+    "a generator": ("def f(x):\n    yield from range(x)", "assert next(candidate(1)) == 0", Ending.PASSED),
+    "a function as argument": ("def f(x):\n    return x(1)", "assert candidate(lambda v: v + 1) == 2", Ending.PASSED),
+    "a name beside the entry point": (
+        "LIMIT = 3\ndef f(x):\n    return x",
+        "assert candidate(3) == LIMIT",
+        Ending.PASSED,
+    ),
+    "a wrong answer": ("def f(x):\n    return x", "assert candidate(1) == 2", Ending.ASSERTION),
+    "an assertion of its own": ("def f(x):\n    assert x > 1", "candidate(1)", Ending.EXCEPTION),
+    "a name of its own": ("def f(x):\n    return y", "candidate(1)", Ending.NAME_ERROR),
+    "a name of the tests": ("def f(x):\n    return x", "candidate(y)", Ending.HARNESS),
+    "an error inside the library": (
+        "import json\ndef f(x):\n    return json.loads('{')",
+        "candidate(1)",
+        Ending.EXCEPTION,
+    ),
+    "no Python": ("def f(x) return", "candidate(1)", Ending.SYNTAX_ERROR),
+    "leaving at import": ("import os\nos._exit(0)\ndef f(x): pass", "candidate(1)", Ending.CRASHED),
+    "leaving in the call": ("import sys\ndef f(x):\n    sys.exit(0)", "candidate(1)", Ending.CRASHED),
+    "leaving afterwards": (
+        "import atexit, os\natexit.register(os._exit, 0)\ndef f(x):\n    raise SystemExit",
+        "candidate(1)",
+        Ending.CRASHED,
+    ),
+    "a verdict without the secret": (
+        "import os\nfor fd in range(3, 9):\n    try:\n        os.write(fd, b'\\x15\\0\\0\\0t\\x02\\0\\0\\0s\\x06\\0\\0\\0passeds\\0\\0\\0\\0')\n    except OSError:\n        pass\ndef f(x): pass",
+        "assert candidate(1)",
+        Ending.CRASHED,
+    ),
+    "never ending": ("def f(x):\n    while True: pass", "candidate(1)", Ending.TIMEOUT),
+    "a file": ("def f(x):\n    return open('/etc/passwd').read()", "candidate(1)", Ending.EXCEPTION),
+}
+
+
+@holds
+@pytest.mark.parametrize(("answer", "tests", "ending"), SHARED.values(), ids=SHARED)
+def test_tests_may_share_the_interpreter(box: Box, answer: str, tests: str, ending: Ending) -> None:
+    program = Program(
+        answer=answer, entry_point="f", tests=f"def check(candidate):\n    {tests}\n", timeout_s=1.0, shared=True
+    )
+    assert box.run(program).ending is ending

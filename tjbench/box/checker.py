@@ -41,6 +41,7 @@ class Answer:
         self.fault: Verdict | None = None
         self.raised: tuple[BaseException, str] | None = None
         self.lock = allocate_lock()
+        self.function: Callable[..., object] = self.call
 
     def load(self) -> None:
         match self.receive():
@@ -106,11 +107,11 @@ class Answer:
         raise AnswerEnded
 
 
-def decide(answer: Answer, entry_point: str, preamble: str, tests: str) -> Verdict:
-    """Run ``check(entry point)`` of ``tests`` against the answer; whatever ended the answer outranks what the tests
-    made of it."""
+def decide(answer: Answer, entry_point: str, preamble: str, tests: str, space: dict[str, Any] | None = None) -> Verdict:
+    """Run ``check(entry point)`` of ``tests`` against the answer, in ``space``; whatever ended the answer outranks what
+    the tests made of it."""
     try:
-        verdict = _judge(answer, entry_point, preamble, tests)
+        verdict = _judge(answer, entry_point, preamble, tests, {"__name__": "tests"} if space is None else space)
     except AnswerEnded:
         verdict = ("gone", "")
     except SuiteFault:
@@ -118,19 +119,18 @@ def decide(answer: Answer, entry_point: str, preamble: str, tests: str) -> Verdi
     return answer.ended or answer.fault or verdict
 
 
-def _judge(answer: Answer, entry_point: str, preamble: str, tests: str) -> Verdict:
+def _judge(answer: Answer, entry_point: str, preamble: str, tests: str, space: dict[str, Any]) -> Verdict:
     answer.load()
-    space: dict[str, Any] = {"__name__": "tests"}
     try:
         exec(_compiled(preamble), space)
         # A helper of the tests that calls the entry point by its name reaches the answer, not the prompt's stub.
-        space[entry_point] = answer.call
+        space[entry_point] = answer.function
         exec(compile(tests, "<tests>", "exec", dont_inherit=True), space)
         check = cast("Callable[[object], object]", space["check"])
     except Exception as error:
         return ("harness", f"the suite's own code fails: {type(error).__name__}: {error}")
     try:
-        check(answer.call)
+        check(answer.function)
     except Exception as error:
         return _failure(answer, error, tests)
     return ("passed", "")
@@ -145,16 +145,18 @@ def _compiled(preamble: str) -> Any:
 
 
 def _failure(answer: Answer, error: Exception, tests: str) -> Verdict:
-    where = _line(error.__traceback__, tests)
-    if answer.raised and answer.raised[0] is error:
-        known = next(kind for kind in type(error).__mro__ if getattr(builtins, kind.__name__, None) is kind)
-        return (_ending_of(known.__name__), f"{answer.raised[1]}{where}")
+    inside, line = _place(error.__traceback__)
+    lines = tests.splitlines()
+    where = f" at `{lines[line - 1].strip()}`" if 0 < line <= len(lines) else ""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if isinstance(error, AssertionError):
+    if answer.raised and answer.raised[0] is error:
+        inside, text = True, answer.raised[1]
+    known = next(kind.__name__ for kind in type(error).__mro__ if getattr(builtins, kind.__name__, None) is kind)
+    if not inside and isinstance(error, AssertionError):
         return ("assertion", f"{text}{where}")
-    if isinstance(error, NameError):
+    if not inside and isinstance(error, NameError):
         return ("harness", f"the suite's own code fails: {text}{where}")
-    return (_ending_of(type(error).__name__), f"{text}{where}")
+    return (_ending_of(known), f"{text}{where}")
 
 
 def _ending_of(kind: str) -> str:
@@ -163,14 +165,15 @@ def _ending_of(kind: str) -> str:
     return "memory" if kind == "MemoryError" else "exception"
 
 
-def _line(trace: TracebackType | None, tests: str) -> str:
-    line = 0
+def _place(trace: TracebackType | None) -> tuple[bool, int]:
+    """Whether an error came out of the answer, where that is in this interpreter, and the last line of the tests."""
+    line, inside = 0, False
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<tests>":
-            line = trace.tb_lineno
+        name = trace.tb_frame.f_code.co_filename
+        line = trace.tb_lineno if name == "<tests>" else line
+        inside = name == "<answer>" or (inside and name != "<tests>")
         trace = trace.tb_next
-    lines = tests.splitlines()
-    return f" at `{lines[line - 1].strip()}`" if 0 < line <= len(lines) else ""
+    return inside, line
 
 
 def update(mine: object, after: object) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 _FIRST_UID = 65000  # of the range that distributions leave unused
 _PROCESSES = 64
-OPEN_FILES = 64
+OPEN_FILES = 1024  # of the warm process: two a program and some; bounds what a child has to close
+_OWN_FILES = 64
 
 _PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 8, 22, 38
 _SECCOMP_MODE_FILTER = 2
@@ -91,6 +92,7 @@ class Confinement:
     def apply(self, ruleset: int, cpu_s: int, slot: int) -> None:
         """Confine this process as the ``slot``-th one; raises ``OSError`` when a layer that was prepared fails."""
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (_OWN_FILES, _OWN_FILES))
         if not LINUX:
             return
         if self.own_user:

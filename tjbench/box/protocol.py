@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 
-ORDER = struct.Struct("<Qd")
-"""Run a program: its number and wall seconds. The sockets of its answer and its tests come along."""
+ORDER = struct.Struct("<Qd?")
+"""Run a program: its number, wall seconds, whether answer and tests share an interpreter. The sockets of both come
+along."""
 
 REPORT = struct.Struct("<QBiidd")
 """A program has ended: its number, what was killed, the wait statuses of answer and tests (-1: not reaped), wall and

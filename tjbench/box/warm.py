@@ -59,34 +59,36 @@ class Warm:
             raise OSError(f"{sys.executable} gave no answer: {error}") from error
         self._reader.start()
 
-    def run(self, answer: bytes, tests: bytes, *, wall_s: float) -> Ended:
-        """Run one program, its two sides given as encoded frames, to its end."""
+    def run(self, answer: bytes, tests: bytes, *, wall_s: float, shared: bool) -> Ended:
+        """Run one program, its two sides given as encoded frames, to its end; where they are ``shared``, one process
+        reads both."""
         to_answer, answer_end = socket.socketpair()
         to_tests, tests_end = socket.socketpair()
         with to_answer, to_tests:
             with answer_end, tests_end:
-                ended = self._order(wall_s, answer_end, tests_end)
+                ended = self._order(ORDER.pack(next(self._numbers), wall_s, shared), answer_end, tests_end)
             if ended is None:
                 return Ended()
+            judge = to_answer if shared else to_tests
             with suppress(OSError):
                 write_frame(to_answer.fileno(), answer)
             with suppress(OSError):
-                write_frame(to_tests.fileno(), tests)
-                ended.verdict = read_frame(to_tests.fileno())
+                write_frame(judge.fileno(), tests)
+                ended.verdict = read_frame(judge.fileno())
             if not ended.ready.wait(wall_s + _GRACE_S):
                 self._process.kill()
         return ended
 
-    def _order(self, wall_s: float, *ends: socket.socket) -> Ended | None:
+    def _order(self, order: bytes, *ends: socket.socket) -> Ended | None:
         with self._lock:
             if self.lost:
                 return None
-            number, ended = next(self._numbers), Ended()
+            ended = Ended()
             try:
-                socket.send_fds(self._control, [ORDER.pack(number, wall_s)], [end.fileno() for end in ends])
+                socket.send_fds(self._control, [order], [end.fileno() for end in ends])
             except OSError:
                 return None
-            self._waiting[number] = ended
+            self._waiting[ORDER.unpack(order)[0]] = ended
             return ended
 
     def _read(self) -> None:

@@ -8,7 +8,6 @@ Started as ``python -c`` with a stream socket as standard input.
 from __future__ import annotations
 
 import builtins
-import fcntl
 import gc
 import importlib
 import json
@@ -21,10 +20,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NoReturn
 
-from tjbench.box import checker, probe, solver, strays
-from tjbench.box.confine import LINUX, OPEN_FILES, Confinement
+from tjbench.box import checker, probe, solver, strays, together
+from tjbench.box.child import become
+from tjbench.box.confine import LINUX, Confinement
 from tjbench.box.protocol import CHECKER_KILLED, ORDER, REPORT, SOLVER_KILLED, TIMED_OUT
 from tjbench.box.values import decode, read_frame
 
@@ -41,7 +40,7 @@ types typing unicodedata warnings
 
 @dataclass(slots=True, kw_only=True)
 class Running:
-    """A program's two processes; a status is set once its process is reaped."""
+    """A program's two processes, or the one that is both; a status is set once its process is reaped."""
 
     number: int
     slot: int
@@ -56,7 +55,7 @@ class Running:
 
     @property
     def done(self) -> bool:
-        return len(self.statuses) == 2
+        return len(self.statuses) == len({self.solver, self.checker})
 
     def kill(self, reason: int) -> None:
         self.killed |= reason
@@ -102,14 +101,17 @@ class Zygote:
         order, given, _, _ = socket.recv_fds(self.control, ORDER.size, 2)
         if len(order) < ORDER.size or len(given) != 2:
             return False
-        number, wall_s = ORDER.unpack(order)
+        number, wall_s, shared = ORDER.unpack(order)
         taken = {program.slot for program in self.running.values()}
         slot = next(slot for slot in range(len(taken) + 1) if slot not in taken)
         calls, replies = os.pipe(), os.pipe()
         started = time.monotonic()
         cpu_s = int(wall_s) + 1
-        checker_pid = self.fork(checker.serve, (given[1], calls[1], replies[0]), cpu_s, 2 * slot)
-        solver_pid = self.fork(solver.serve, (given[0], calls[0], replies[1]), cpu_s, 2 * slot + 1)
+        if shared:
+            checker_pid = solver_pid = self.fork(together.serve, (given[0],), cpu_s, 2 * slot)
+        else:
+            checker_pid = self.fork(checker.serve, (given[1], calls[1], replies[0]), cpu_s, 2 * slot)
+            solver_pid = self.fork(solver.serve, (given[0], calls[0], replies[1]), cpu_s, 2 * slot + 1)
         for fd in (*given, *calls, *replies):
             os.close(fd)
         self.running[number] = Running(
@@ -121,14 +123,14 @@ class Zygote:
             started=started,
             deadline=started + wall_s,
         )
-        for pid in (checker_pid, solver_pid):
+        for pid in {checker_pid, solver_pid}:
             self.watch(pid)
         return True
 
     def fork(self, serve: Callable[..., None], fds: tuple[int, ...], cpu_s: int, slot: int) -> int:
         pid = os.fork()
         if pid == 0:
-            child(serve, fds, self.confinement, cpu_s, slot)
+            become(serve, fds, self.confinement, cpu_s, slot)
         return pid
 
     def watch(self, pid: int) -> None:
@@ -187,32 +189,6 @@ class Zygote:
         )
         with suppress(OSError):
             self.control.sendall(report)
-
-
-def child(
-    serve: Callable[..., None], fds: tuple[int, ...], confinement: Confinement, cpu_s: int, slot: int
-) -> NoReturn:
-    """What a fork becomes: its own session, ``fds`` and /dev/null, confined; never returns."""
-    try:
-        os.setsid()
-        kept = _only(fds if confinement.ruleset < 0 else (*fds, confinement.ruleset))
-        confinement.apply(kept[-1], cpu_s, slot)
-        gc.enable()
-        serve(*kept[: len(fds)])
-    except BaseException:
-        os._exit(70)
-    os._exit(0)
-
-
-def _only(fds: tuple[int, ...]) -> list[int]:
-    """Close every descriptor but these and 0 to 2, which become /dev/null; the kept ones move to 3 and up."""
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, OPEN_FILES // 2) for fd in fds]
-    null = os.open("/dev/null", os.O_RDWR)
-    for fd in range(3):
-        os.dup2(null, fd)
-    kept = [os.dup2(fd, 3 + index, inheritable=False) for index, fd in enumerate(high)]
-    os.closerange(3 + len(kept), OPEN_FILES)
-    return kept
 
 
 def main() -> None:
