@@ -11,7 +11,8 @@ DETAIL_CHARS = 200
 
 class Cause(StrEnum):
     """Why an attempt did not pass. ``EXCEPTION``'s detail begins with the class; ``NAME_ERROR`` is of a name that the
-    prompt itself defines; ``HARNESS`` is a fault of the tests or of the box."""
+    prompt itself defines; ``HARNESS`` is a fault of the tests or of the box,
+    ``JUDGE_ERROR`` one of the judge model."""
 
     WRONG_ANSWER = "wrong_answer"
     ASSERTION = "assertion"
@@ -27,11 +28,17 @@ class Cause(StrEnum):
     PROVIDER_ERROR = "provider_error"
     HARNESS = "harness"
     BUDGET = "budget"
+    JUDGE_ERROR = "judge_error"
 
     @property
     def unscored(self) -> bool:
         """Whether the cause says nothing about the model's ability, so that the attempt leaves the statistics."""
-        return self in {Cause.TRUNCATED, Cause.FILTERED, Cause.PROVIDER_ERROR, Cause.HARNESS, Cause.BUDGET}
+        return self in _UNSCORED
+
+
+_UNSCORED = frozenset(
+    {Cause.TRUNCATED, Cause.FILTERED, Cause.PROVIDER_ERROR, Cause.HARNESS, Cause.BUDGET, Cause.JUDGE_ERROR}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

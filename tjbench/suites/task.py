@@ -54,7 +54,30 @@ class UnitTests:
     kind: Literal["unit_tests"] = "unit_tests"
 
 
-Check = NumberCheck | TextCheck | UnitTests
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonCheck:
+    """The answer's JSON holds ``expected`` by value (``subset``) or conforms to it (``schema``); ``expected`` is JSON
+    text with its keys in order."""
+
+    mode: Literal["subset", "schema"]
+    expected: str
+    kind: Literal["json"] = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCheck:
+    """A judge model gives the answer at least ``threshold`` (a proportion) for ``criteria``, ``reference`` in view.
+
+    ``threshold`` is ``None`` until the configuration's is taken over.
+    """
+
+    criteria: str
+    reference: str | None = None
+    threshold: float | None = None
+    kind: Literal["judged"] = "judged"
+
+
+Check = NumberCheck | TextCheck | JsonCheck | UnitTests | JudgedCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +123,11 @@ class Suite:
     def executes_code(self) -> bool:
         """Whether scoring runs what the model wrote."""
         return any(isinstance(task.check, UnitTests) for task in self.tasks)
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge model decides any task."""
+        return any(isinstance(task.check, JudgedCheck) for task in self.tasks)
 
     @property
     def prompts_revision(self) -> str:
