@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
@@ -27,7 +27,7 @@ class Completion:
     text: str
 
 
-def read_completions(path: Path, known: Container[str]) -> Iterator[Completion]:
+def read_completions(path: Path, known: Container[str]) -> Generator[Completion, None, None]:
     """The completions of a ``.jsonl`` file, compressed by gzip or not: ``{"task_id": …, "completion": …}`` a line.
 
     Fields beside these two are left alone, and half a character (a lone surrogate) is kept as it is. Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -79,7 +79,7 @@ def score_completions(request: ScoreRequest, place: Workplace, *, stdout: TextIO
 
 def scores(
     completions: Iterable[Completion], tasks: Mapping[str, Task], box: Box | None
-) -> Iterator[tuple[Completion, Score]]:
+) -> Generator[tuple[Completion, Score], None, None]:
     """Each completion with its score, in order, few of them held at a time."""
 
     def judged(completion: Completion) -> tuple[Completion, Score]:
