@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tjbench.sandbox import Box, open_box
-from tjbench.scoring.code import extract, score_code
+from tjbench.scoring import code
+from tjbench.scoring.code import DEADLINE_S, deadline_s, extract, score_code
 from tjbench.scoring.score import Cause
 from tjbench.suites.task import UnitTests
 
@@ -184,3 +185,26 @@ def test_a_broken_suite_is_no_wrong_answer(box: Box) -> None:
 
 def test_extraction_runs_nothing() -> None:
     assert extract("```python\nraise SystemExit\n\ndef total(v):\n    return 0\n```", CHECK) is not None
+
+
+SLOW = UnitTests(entry_point="f", preamble="", tests="def check(candidate):\n    assert candidate(1) == 1\n")
+
+
+def waiting(seconds: float) -> str:
+    return f"import time\ndef f(x):\n    time.sleep({seconds})\n    return x\n"
+
+
+def test_the_deadline_follows_from_the_right_answer_s_own_time(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "FLOOR_S", 0.3)
+    monkeypatch.setattr(code, "FACTOR", 4)
+    monkeypatch.setattr(code, "CEILING_S", 4.0)
+    assert 0.3 <= deadline_s(waiting(0), SLOW, box) < 4
+    assert 2 <= deadline_s(waiting(0.5), SLOW, box) <= 4
+    assert deadline_s(waiting(1.2), SLOW, box) == 4
+    assert score_code(waiting(0.8), SLOW, box, reference=waiting(0.5)).passed
+    assert score_code(waiting(9), SLOW, box, reference=waiting(0)).cause is Cause.TIMEOUT
+
+
+def test_a_reference_that_does_not_pass_leaves_the_usual_deadline(box: Box) -> None:
+    assert deadline_s("def f(x):\n    return 2", SLOW, box) == DEADLINE_S
+    assert deadline_s("no code", SLOW, box) == DEADLINE_S

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tjbench.sandbox import Box, Ending, Program
 from tjbench.scoring.fences import blocks
@@ -22,28 +23,53 @@ _CAUSES = {
     Ending.MEMORY: Cause.MEMORY,
     Ending.HARNESS: Cause.HARNESS,
 }
-_TIMEOUT_S = 10.0
+DEADLINE_S = 10.0
+"""Wall time of a program whose suite holds no right answer to go by."""
+FLOOR_S, CEILING_S, FACTOR = 5.0, 60.0, 20
+"""Otherwise so many times what the right answer takes, within these bounds."""
 
 
-def score_code(text: str, check: UnitTests, box: Box, *, timeout_s: float = _TIMEOUT_S) -> Score:
-    """Run the answer in ``text`` against ``check`` in ``box``; the detail holds text that the answer chose."""
+def score_code(text: str, check: UnitTests, box: Box, *, reference: str | None = None) -> Score:
+    """Run the answer in ``text`` against ``check`` in ``box``; the detail holds text that the answer chose.
+
+    ``reference`` is a right answer: the deadline follows from how long it takes here. It is run only when an answer is
+    not done by the floor.
+    """
     if not text.strip():
         return failed(Cause.NO_ANSWER, "the answer is empty")
-    program = extract(text, check)
+    program = _to_run(text, check, DEADLINE_S if reference is None else FLOOR_S)
     if program is None:
         return failed(Cause.NO_CODE, f"no code that defines {check.entry_point}")
-    outcome = box.run(
-        Program(
-            answer=program,
-            entry_point=check.entry_point,
-            tests=check.tests,
-            preamble=check.preamble,
-            timeout_s=timeout_s,
-        )
-    )
+    outcome = box.run(program)
+    if outcome.ending is Ending.TIMEOUT and reference is not None:
+        allowed_s = deadline_s(reference, check, box)
+        if allowed_s > FLOOR_S:
+            outcome = box.run(replace(program, timeout_s=allowed_s))
     if outcome.ending is Ending.PASSED:
         return PASSED
     return failed(_CAUSES[outcome.ending], outcome.error)
+
+
+def deadline_s(reference: str, check: UnitTests, box: Box) -> float:
+    """Seconds that an answer may take, from what the right answer takes here."""
+    program = _to_run(reference, check, CEILING_S)
+    outcome = box.run(program) if program else None
+    if outcome is None or outcome.ending is not Ending.PASSED:
+        return DEADLINE_S
+    return min(max(FLOOR_S, FACTOR * outcome.wall_s), CEILING_S)
+
+
+def _to_run(text: str, check: UnitTests, timeout_s: float) -> Program | None:
+    answer = extract(text, check)
+    if answer is None:
+        return None
+    return Program(
+        answer=answer,
+        entry_point=check.entry_point,
+        tests=check.tests,
+        preamble=check.preamble,
+        timeout_s=timeout_s,
+    )
 
 
 def extract(text: str, check: UnitTests) -> str | None:
