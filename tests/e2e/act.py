@@ -97,6 +97,8 @@ class Act:
         options = [word for flag, values in given.items() for pair in values.items() for word in (flag, "=".join(pair))]
         command = [str(self.binary), name, "--json", "--bind", "--rm", "--no-cache-server", "-e", str(payload)]
         command += ["-P", f"ubuntu-latest={IMAGE}", "--pull=false", "--action-offline-mode", *options]
+        # act takes settings from files in the workspace, which GitHub does not.
+        command += [word for kind in ("env", "secret", "var", "input") for word in (f"--{kind}-file", os.devnull)]
         done = subprocess.run(
             command,
             cwd=workspace,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.act import IMAGE, Act, Job
-from tests.e2e.shop import NAME, Founder, Shop, found
+from tests.e2e.shop import NAME, READ_ONLY_TOKEN, TOKEN, Founder, Shop, found
 from tests.fakes.github_answers import Identity
 from tests.fakes.github_repo import GitRepo
 from tests.fakes.github_server import GithubServer
@@ -43,7 +43,7 @@ def found_shop(act: Act, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
         def make(action: str) -> Shop:
             scratch = tmp_path_factory.mktemp("shop")
             found(scratch / "origin", action)
-            tokens = {"token": Identity(), "read-only": Identity(read_only=True)}
+            tokens = {TOKEN: Identity(), READ_ONLY_TOKEN: Identity(read_only=True)}
             server = GithubServer(GitRepo(scratch / "origin"), full_name=NAME, tokens=tokens)
             github = stack.enter_context(server)
             return Shop(origin=scratch / "origin", scratch=scratch, act=act, github=github, action=action)

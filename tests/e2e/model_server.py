@@ -28,7 +28,9 @@ def main() -> None:
     params.port = 0
     params.n_parallel = 2
     params.n_ctx = 2 * 2048
-    params.cpuparams.n_threads = 2
+    # Threads wait for each other by spinning: a second one makes a busy machine many times slower.
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
     print(json.dumps({"openai": f"{server.listening_address}/v1"}), flush=True)
     threading.Event().wait()

@@ -21,6 +21,8 @@ from tests.fakes.script import script
 ROOT = Path(__file__).parents[2]
 NAME = "acme/shop"
 KEY = "sk-shop-0123456789"
+TOKEN = "ghs_shop-may-write"
+READ_ONLY_TOKEN = "ghs_shop-may-only-read"
 ORDERS = "bench/orders.jsonl"
 STEPWISE = "Work step by step, then give the number alone on the last line."
 HUMANEVAL_TASKS = 40
@@ -119,7 +121,7 @@ class Shop:
         files: Mapping[str, str] | None = None,
         *,
         answers: Answers | None = None,
-        token: str = "token",
+        token: str = TOKEN,
         endpoints: Mapping[str, str] | None = None,
     ) -> Job:
         """Run the gate on a pull request that makes these changes to the base branch."""
@@ -141,6 +143,7 @@ class Shop:
             )
         assert self.github.violations == []
         assert KEY not in job.log
+        assert token not in job.log
         return job
 
     def checkout(self, branch: str) -> Path:
@@ -189,7 +192,7 @@ def found(origin: Path, action: str) -> None:
 def _files_of_action() -> Iterator[str]:
     """What a user of the action gets of this repository and the image is made of, as it stands in the working tree."""
     wanted = ("action.yml", "Dockerfile", ".dockerignore", "entrypoint", "pyproject.toml", "LICENSE", "README.md")
-    listing = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z", *wanted, "tjbench", "results")
+    listing = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z", *wanted, "tjbench")
     return (name for name in listing.split("\0") if name and (ROOT / name).is_file())
 
 

@@ -15,6 +15,7 @@ from tests.e2e.act import Job
 from tests.e2e.shop import (
     HUMANEVAL_TASKS,
     ORDERS,
+    READ_ONLY_TOKEN,
     STEPWISE,
     Answers,
     Founder,
@@ -118,7 +119,7 @@ def test_the_same_models_pass_where_the_prompt_stays(released: Shop) -> None:
 
 
 def test_a_token_that_may_only_read_changes_nothing_but_the_comment(released: Shop) -> None:
-    job = released.pull_request(6, token="read-only")
+    job = released.pull_request(6, token=READ_ONLY_TOKEN)
     assert (job.green, job.exit_code, job.outputs["status"]) == (True, 0, "pass")
     assert released.comments(6) == []
     assert job.outputs["comment-url"] == ""
@@ -128,7 +129,7 @@ def test_a_token_that_may_only_read_changes_nothing_but_the_comment(released: Sh
 
 
 def test_a_token_that_may_only_read_hides_no_regression(released: Shop) -> None:
-    job = released.pull_request(7, token="read-only", answers=Answers(humaneval_wrong=BROKEN))
+    job = released.pull_request(7, token=READ_ONLY_TOKEN, answers=Answers(humaneval_wrong=BROKEN))
     assert (job.exit_code, job.outputs["status"]) == (1, "regression")
 
 
