@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -17,13 +17,14 @@ from tjbench.config import ModelSpec
 from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
 from tjbench.runner.attempt import Attempt
-from tjbench.runner.budget import Budget
+from tjbench.runner.budget import Budget, BudgetedModel
 from tjbench.runner.pool import Job, run_attempts
 from tjbench.sandbox import Box, cores, open_box
 from tjbench.scoring.blame import suspect_scorer
+from tjbench.scoring.judge import Judge
 from tjbench.scoring.score import Score, one_line
 from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
-from tjbench.suites.task import Suite, Task
+from tjbench.suites.task import JudgedCheck, Suite, Task
 from tjbench.tokenjam import Snapshot, claimed_saving_pct
 
 USERS_TO_MEND = frozenset({Trouble.AUTHENTICATION, Trouble.NOT_FOUND})
@@ -93,6 +94,14 @@ class BenchResult:
     misconfigured: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorers:
+    """What scoring needs beside the answer: the box for unit tests, the judge for judged tasks."""
+
+    box: Box | None
+    judge: Judge | None
+
+
 ModelOpener = Callable[[ModelSpec, Suite], Model]
 Watcher = Callable[[ModelSpec, Attempt, Score], None]
 SelfTest = Callable[[Sequence[Suite], Box], None]
@@ -102,7 +111,7 @@ SelfTest = Callable[[Sequence[Suite], Box], None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
     """Measures rows. ``open_model`` gives a model for a suite; ``watch`` hears of every scored attempt; no live model
-    is asked before ``self_test`` returns."""
+    is asked before ``self_test`` returns. ``judge`` grades judged tasks, under the same cap."""
 
     snapshot: Snapshot
     open_model: ModelOpener
@@ -110,6 +119,7 @@ class Bench:
     watch: Watcher = field(default=lambda _spec, _attempt, _score: None)
     warn: Callable[[str], None] = field(default=lambda _text: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
+    judge: Model | None = None
 
     def run(self, plans: Sequence[RowPlan]) -> BenchResult:
         """Ask every needed (model, task, sample) once, however many rows share it, and build the artifacts."""
@@ -117,20 +127,23 @@ class Bench:
             box = self._box(plans, stack)
             tested = self._begin_self_test(plans, box, stack)
             jobs = self._jobs(plans)
+            budget = self._budget()
+            judge = self._judge(budget, stack)
             for model in {id(job.model): job.model for job in jobs.values()}.values():
                 stack.callback(getattr(model, "close", lambda: None))
             if tested:
                 tested.result()
-            scored = self._scored(plans, jobs, box)
+            scored = self._scored(jobs, budget, Scorers(box=box, judge=judge))
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
         measured = tuple(self._measured(plan, scored, finished, level) for plan in plans)
         return BenchResult(
             measured=measured,
-            spent_usd=self._spent(scored),
-            problems=_problems(scored),
+            spent_usd=self._spent(scored, judge),
+            problems=_problems(scored) + (judge.problems() if judge else ()),
             mock=self.settings.mock,
-            misconfigured=any(attempt.trouble in USERS_TO_MEND for attempt, _ in scored.values()),
+            misconfigured=any(attempt.trouble in USERS_TO_MEND for attempt, _ in scored.values())
+            or (judge is not None and judge.trouble in USERS_TO_MEND),
         )
 
     def _jobs(self, plans: Sequence[RowPlan]) -> dict[JobKey, Job]:
@@ -164,27 +177,42 @@ class Bench:
             self.self_test, coded, box
         )
 
-    def _scored(self, plans: Sequence[RowPlan], jobs: Mapping[JobKey, Job], box: Box | None) -> dict[JobKey, Scored]:
-        """Calls and scoring overlap: an answer is scored as it arrives, on as many threads as there are cores."""
+    def _judge(self, budget: Budget | None, stack: ExitStack) -> Judge | None:
+        if self.judge is None:
+            return None
+        judge = Judge(BudgetedModel(self.judge, budget) if budget else self.judge)
+        stack.callback(judge.close)
+        return judge
+
+    def _scored(self, jobs: Mapping[JobKey, Job], budget: Budget | None, by: Scorers) -> dict[JobKey, Scored]:
+        """Calls and scoring overlap: an answer is scored as it arrives, on as many threads as there are cores, or as
+        calls may be in flight where a judge is asked."""
         names = {id(job): key for key, job in jobs.items()}
 
         def settle(job: Job, attempt: Attempt) -> tuple[JobKey, Scored]:
-            score = score_attempt(job.task, attempt, box)
+            score = score_attempt(job.task, attempt, by.box, by.judge)
             self.watch(job.model.spec, attempt, score)
             return names[id(job)], (attempt, score)
 
-        with ThreadPoolExecutor(cores(), thread_name_prefix="score") as scorers:
+        calls = self.settings.concurrency
+        with (
+            ThreadPoolExecutor(cores(), thread_name_prefix="score") as scorers,
+            ThreadPoolExecutor(calls, thread_name_prefix="judge") as judges,
+        ):
             try:
-                waiting = [scorers.submit(settle, job, attempt) for job, attempt in self._attempts(jobs)]
+                waiting = [
+                    (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(settle, job, attempt)
+                    for job, attempt in run_attempts(list(jobs.values()), concurrency=calls, budget=budget)
+                ]
                 return dict(future.result() for future in waiting)
             except BaseException:
-                scorers.shutdown(wait=False, cancel_futures=True)  # an interrupt waits for no score
+                for pool in (scorers, judges):
+                    pool.shutdown(wait=False, cancel_futures=True)  # an interrupt waits for no score
                 raise
 
-    def _attempts(self, jobs: Mapping[JobKey, Job]) -> Iterator[tuple[Job, Attempt]]:
+    def _budget(self) -> Budget | None:
         cap = self.settings.max_cost_usd
-        budget = None if cap is None or self.settings.mock else Budget(cap, self._price, self._near_cap)
-        return run_attempts(list(jobs.values()), concurrency=self.settings.concurrency, budget=budget)
+        return None if cap is None or self.settings.mock else Budget(cap, self._price, self._near_cap)
 
     def _near_cap(self, spent: float, cap: float) -> None:
         self.warn(f"${spent:.2f} of the ${cap:.2f} that this run may spend is spent")
@@ -192,10 +220,10 @@ class Bench:
     def _price(self, spec: ModelSpec, usage: Usage) -> float:
         return cost_usd(usage, self.snapshot.rates[spec])
 
-    def _spent(self, scored: Mapping[JobKey, Scored]) -> float:
+    def _spent(self, scored: Mapping[JobKey, Scored], judge: Judge | None) -> float:
         if self.settings.mock:
             return 0.0
-        return sum(
+        return (self._price(judge.spec, judge.usage) if judge else 0.0) + sum(
             self._price(key[0], attempt.usage)
             for key, (attempt, _) in scored.items()
             if attempt.usage and not attempt.reused_from
@@ -233,6 +261,7 @@ class Bench:
         flags = {
             Flag.MOCK: self.settings.mock,
             Flag.DEFAULT_RATES: guessed,
+            Flag.JUDGE_SCORED: plan.suite.judged,
             Flag.OVERRIDES: any(rate.source == "override" for rate in rates.values()),
             Flag.SUSPECT_SCORER: suspect_scorer(r.original for r in records)
             or suspect_scorer(r.candidate for r in records),
@@ -263,7 +292,7 @@ class Bench:
                 "seed": self.settings.seed,
                 "scorer_version": SCORER_VERSION,
                 "sandbox_level": level if plan.suite.executes_code else NO_SANDBOX,
-                "judge": None,
+                "judge": str(self.judge.spec) if self.judge and plan.suite.judged else None,
                 "mock": self.settings.mock,
                 "priced_with_defaults": guessed,
                 "flags": tuple(flag for flag, is_set in flags.items() if is_set),

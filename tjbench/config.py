@@ -142,6 +142,14 @@ class Provider(_Table):
     api_key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*_API_KEY$")] | None = None
 
 
+class Judge(_Table):
+    """The model that grades judged tasks, and the share of full marks at which an answer passes."""
+
+    model: SpecText | None = None
+    metric: Literal["rubric"] = "rubric"
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.5
+
+
 class Mock(_Table):
     """Accuracy (proportion) of scripted models by ``provider:model``; ``default`` is for all others."""
 
@@ -156,6 +164,7 @@ class Config(_Table):
     gate: Gate = Gate()
     run: Run = Run()
     baseline: Baseline = Baseline()
+    judge: Judge = Judge()
     providers: dict[str, Provider] = {}
     mock: Mock = Mock()
 
@@ -176,11 +185,10 @@ class Config(_Table):
         """This configuration under another one's policy, and what was put back.
 
         A pull request may change what is measured, never how it is judged: ``[gate]``, ``[providers]``,
-        ``[baseline]``, caps and each proof's own policy come from ``base``.
+        ``[baseline]``, ``[judge]``, caps and each proof's own policy come from ``base``.
         """
-        changed = [
-            f"[{name}]" for name in ("gate", "providers", "baseline") if getattr(self, name) != getattr(base, name)
-        ]
+        tables = ("gate", "providers", "baseline", "judge")
+        changed = [f"[{name}]" for name in tables if getattr(self, name) != getattr(base, name)]
         run = self.run.model_copy(update={"max_cost_usd": base.run.max_cost_usd, "mock": base.run.mock})
         if run != self.run:
             changed.append("[run] max_cost_usd, mock")
@@ -194,6 +202,7 @@ class Config(_Table):
             "gate": base.gate,
             "run": run,
             "baseline": base.baseline,
+            "judge": base.judge,
             "providers": base.providers,
             "mock": base.mock,
         }
@@ -261,10 +270,16 @@ _TABLES: dict[str, type[BaseModel]] = {
     "gate": Gate,
     "run": Run,
     "baseline": Baseline,
+    "judge": Judge,
     "providers": Provider,
     "mock": Mock,
 }
-_SPELLED = {("--", "suite"): "benchmark", ("input ", "suite"): "benchmarks"}
+_SPELLED = {
+    ("--", "suite"): "benchmark",
+    ("input ", "suite"): "benchmarks",
+    ("--", "model"): "judge",
+    ("input ", "model"): "judge",
+}
 
 
 def _explained(mistake: Mistake, text: str, name: str) -> UsageError:

@@ -12,9 +12,12 @@ from pathlib import Path
 from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config, ModelSpec
+from tjbench.models.model import Model
 from tjbench.pricing import Usage, cost_usd
-from tjbench.rows import Rows, mock_opener
+from tjbench.rows import Rows, judge_of, mock_opener
+from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS, SCRIPTED, ScriptedJudge, judge_messages
 from tjbench.store.artifacts import write_artifact
+from tjbench.suites.task import JudgedCheck
 from tjbench.tokenjam import Snapshot
 
 LiveOpener = Callable[[Config], ModelOpener]
@@ -66,13 +69,29 @@ def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
         watch=run.watch,
         warn=run.warn,
         self_test=run.self_test,
+        judge=_open_judge(run),
     )
     result = bench.run(run.rows.plans)
     return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
 
 
-def estimate(plans: Sequence[RowPlan], snapshot: Snapshot) -> list[Estimate]:
-    """Upper bounds by model for all distinct calls of ``plans``, at three characters a token."""
+def _open_judge(run: MeasureRun) -> Model | None:
+    """The judge of judged tasks; over scripted models one that knows their right answers."""
+    judged = [plan.suite for plan in run.rows.plans if plan.suite.judged]
+    if not judged:
+        return None
+    if not run.mock:
+        spec = judge_of(run.config, run.rows.plans)
+        return run.open_live(run.config)(spec, judged[0]) if spec else None
+    right: dict[str, frozenset[str]] = {}
+    for task in (task for suite in judged for task in suite.tasks if task.canned):
+        right[task.id] = right.get(task.id, frozenset()) | {task.canned.right if task.canned else ""}
+    return ScriptedJudge(right, ModelSpec.parse(run.config.judge.model) if run.config.judge.model else SCRIPTED)
+
+
+def estimate(plans: Sequence[RowPlan], snapshot: Snapshot, judge: ModelSpec | None = None) -> list[Estimate]:
+    """Upper bounds by model for all distinct calls of ``plans``, at three characters a token. A judge may be asked
+    twice for a verdict."""
     calls: Counter[ModelSpec] = Counter()
     prompts: Counter[ModelSpec] = Counter()
     answers: Counter[ModelSpec] = Counter()
@@ -85,6 +104,12 @@ def estimate(plans: Sequence[RowPlan], snapshot: Snapshot) -> list[Estimate]:
                 calls[spec] += 1
                 prompts[spec] += math.ceil(sum(len(message.content) for message in task.messages) / 3)
                 answers[spec] += plan.sampling.max_tokens
+                if judge and isinstance(task.check, JudgedCheck):
+                    shown = judge_messages(task, task.check, answer="")
+                    size = sum(len(message["content"]) for message in shown)
+                    calls[judge] += MOST_CALLS
+                    prompts[judge] += MOST_CALLS * (math.ceil(size / 3) + plan.sampling.max_tokens)
+                    answers[judge] += MOST_CALLS * JUDGE_SAMPLING.max_tokens
     return [
         Estimate(
             spec=spec,

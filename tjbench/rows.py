@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from tjbench.errors import UsageError
 from tjbench.models.mock import MockModel
 from tjbench.models.model import Model, Sampling
 from tjbench.models.providers import Gateways, missing_key, needed_key
-from tjbench.suites.task import Suite
+from tjbench.suites.task import JudgedCheck, Suite, Task
 from tjbench.tokenjam import Snapshot
 
 SuiteLoader = Callable[[str, str | None], Suite]
@@ -32,14 +32,31 @@ class Rows:
 
 
 def models_of(config: Config) -> list[ModelSpec]:
-    """Every original and every pinned candidate, once, in order."""
+    """Every original, every pinned candidate and the judge, once, in order."""
     found: dict[ModelSpec, None] = {}
     for proof in config.proof:
         for _, original in proof.combinations():
             found[original] = None
         if proof.candidate:
             found[ModelSpec.parse(proof.candidate)] = None
+    if config.judge.model:
+        found[ModelSpec.parse(config.judge.model)] = None
     return list(found)
+
+
+def judge_of(config: Config, plans: Iterable[RowPlan]) -> ModelSpec | None:
+    """The model that grades; ``None`` where no task of ``plans`` is judged. Raises ``UsageError`` where one is and no
+    judge is named."""
+    judged = next((plan.suite for plan in plans if plan.suite.judged), None)
+    if judged is None:
+        return None
+    if config.judge.model is None:
+        raise UsageError(
+            f"the suite {judged.name} needs a judge",
+            why="it holds tasks whose answers another model grades, and none is named",
+            fix="name one: --judge provider:model, input judge, or model in [judge] of tjbench.toml",
+        )
+    return ModelSpec.parse(config.judge.model)
 
 
 def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Rows:
@@ -54,7 +71,7 @@ def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Ro
     for proof in config.proof:
         rule = rule_of(config, proof)
         for name, original in proof.combinations():
-            whole = load_suite(name, proof.data)
+            whole = _with_threshold(load_suite(name, proof.data), config.judge.threshold)
             suite = _limited(whole, proof.limit)
             key = RowKey(suite.name, str(original), proof.candidate or RECOMMENDED)
             if suites.setdefault(suite.name, whole) != whole:
@@ -103,6 +120,7 @@ def resolve_mock(
     environ: Mapping[str, str],
     *,
     silently: bool,
+    judge: ModelSpec | None = None,
 ) -> bool:
     """Whether scripted models answer. ``auto`` is live when every needed key is there.
 
@@ -112,6 +130,8 @@ def resolve_mock(
     if mode is True:
         return True
     specs = dict.fromkeys(spec for plan in plans for spec in (plan.original, plan.candidate))
+    if judge is not None:
+        specs[judge] = None
     needed = {spec: name for spec in specs if (name := needed_key(spec, gateways, environ))}
     missing = {spec: name for spec in needed if (name := missing_key(spec, gateways, environ))}
     if not missing:
@@ -146,6 +166,20 @@ def mock_opener(config: Config, seed: int | None) -> Callable[[ModelSpec, Suite]
 
 def _limited(suite: Suite, limit: int | None) -> Suite:
     return suite if limit is None else replace(suite, tasks=suite.tasks[:limit])
+
+
+def _with_threshold(suite: Suite, threshold: float) -> Suite:
+    """The suite with the configuration's threshold where a task has none: what decides a task is all in its check."""
+    if not suite.judged:
+        return suite
+    return replace(suite, tasks=tuple(_decided(task, threshold) for task in suite.tasks))
+
+
+def _decided(task: Task, threshold: float) -> Task:
+    check = task.check
+    if isinstance(check, JudgedCheck) and check.threshold is None:
+        return replace(task, check=replace(check, threshold=threshold))
+    return task
 
 
 def _recommender(proof: Proof, snapshot: Snapshot, candidate: ModelSpec) -> str:

@@ -13,7 +13,7 @@ from tjbench.measure import Estimate, estimate, measure
 from tjbench.progress import Progress
 from tjbench.report.html import render_artifact_html
 from tjbench.report.markdown import render_artifact
-from tjbench.rows import Rows, plan_rows
+from tjbench.rows import Rows, judge_of, plan_rows
 from tjbench.store.artifacts import dump
 from tjbench.store.transcripts import write_transcripts
 from tjbench.tell import write_text
@@ -39,7 +39,7 @@ def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: T
     if request.dry_run:
         rows = plan_rows(request.config, snapshot, place.suite_loader())
         _require_candidates(rows)
-        stdout.write(render_estimate(estimate(rows.plans, snapshot)))
+        stdout.write(render_estimate(estimate(rows.plans, snapshot, judge_of(request.config, rows.plans))))
         return ExitCode.PASSED
     with place.opened(request.config, snapshot, Progress(stderr), request.options) as run:
         _require_candidates(run.rows)

@@ -9,6 +9,7 @@ from tjbench.config import Config, config_of
 
 _RUN = ("mock", "max_cost_usd", "concurrency")
 _GATE = ("fail_on", "alpha", "margin_pp")
+_JUDGE = {"judge": "model"}
 _PROOF = ("limit", "samples", "data")
 _ROW = {"benchmarks": "suite", "original": "original", "candidate": "candidate"}
 
@@ -32,6 +33,7 @@ def overridden(config: Config, given: Mapping[str, object], prefix: str) -> Conf
     if isinstance(gate.get("fail_on"), str):
         gate["fail_on"] = split_list(str(gate["fail_on"]))
     tables["gate"] = {**config.gate.model_dump(), **gate}
+    tables["judge"] = {**config.judge.model_dump(), **{_JUDGE[key]: values[key] for key in _JUDGE if key in values}}
     proofs = [proof.model_dump(exclude_defaults=True) for proof in config.proof]
     row = {_ROW[key]: value for key, value in values.items() if key in _ROW}
     if row:

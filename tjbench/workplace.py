@@ -20,7 +20,7 @@ from tjbench.models.cached import Journal
 from tjbench.models.model import Model
 from tjbench.models.providers import open_model
 from tjbench.progress import Progress
-from tjbench.rows import SuiteLoader, gateways_of, models_of, plan_rows, resolve_mock
+from tjbench.rows import SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.selftest import SelfTest
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
 from tjbench.suites import load_suite
@@ -90,7 +90,12 @@ class Workplace:
         """Everything that a measurement needs; the journal is open only for live models, and closed at the end."""
         rows = plan_rows(config, snapshot, self.suite_loader())
         gateways = gateways_of(config)
-        mock = resolve_mock(config.run.mock, rows.plans, gateways, self.environ, silently=options.silent_mock)
+        judge = judge_of(config, rows.plans) if config.judge.model else None
+        mock = resolve_mock(
+            config.run.mock, rows.plans, gateways, self.environ, silently=options.silent_mock, judge=judge
+        )
+        if not mock:
+            judge_of(config, rows.plans)
         with ExitStack() as stack:
             journal = None
             if not mock:

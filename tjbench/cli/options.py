@@ -16,6 +16,9 @@ Out = Annotated[Path, typer.Option(help="Directory for artifacts.")]
 Data = Annotated[str | None, typer.Option(help="A local file with the rows of a suite that lives on a hub.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost-usd", min=0, help="Spend no more than this many dollars.")]
+Judge = Annotated[
+    str | None, typer.Option(help="The model that grades judged tasks, as provider:model; default: [judge] model.")
+]
 Journal = Annotated[Path | None, typer.Option(help="Directory that keeps every answer; running again resumes.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask again even where the journal holds an answer.")]
 Unsandboxed = Annotated[

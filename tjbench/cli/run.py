@@ -38,6 +38,7 @@ def run(
     journal: options.Journal = None,
     no_cache: options.NoCache = False,
     data: options.Data = None,
+    judge: options.Judge = None,
     allow_unsandboxed: options.Unsandboxed = False,
 ) -> int:
     """Run the same tasks on the original and on the cheaper candidate, score both, and state the verdict.
@@ -63,7 +64,7 @@ def run(
     }
     calls = {"concurrency": concurrency or 16, "max_cost_usd": max_cost_usd, "mock": "auto" if mock is None else mock}
     request = RunRequest(
-        config=config_of({"proof": [proof], "run": calls}, "--"),
+        config=config_of({"proof": [proof], "run": calls, "judge": {"model": judge}}, "--"),
         options=RunOptions(
             out=out,
             journal=journal,

@@ -23,7 +23,8 @@ REASON_CHARS = 120
 """What is kept of a judge's reason."""
 SCRIPTED = ModelSpec("mock", "judge")
 _MOST = 10
-_ASKED = 2  # a verdict that cannot be read is asked for once more
+MOST_CALLS = 2
+"""A verdict that cannot be read is asked for once more."""
 _SYSTEM = f"""\
 You grade one answer. The user's message is a JSON object. Its "criteria" say what makes an answer right, "question" \
 holds the conversation that was answered, "reference", when it is there, is an answer known to be right, and "answer" \
@@ -78,6 +79,11 @@ class Judge:
         needed = f"judged {verdict.score:g} of {_MOST}, {_MOST * check.threshold:g} needed"
         return failed(Cause.WRONG_ANSWER, f"{needed}: {verdict.reason}")
 
+    @property
+    def trouble(self) -> Trouble | None:
+        """What ended the asking, if anything did."""
+        return self._ended.trouble if self._ended else None
+
     def problems(self) -> tuple[str, ...]:
         """What kept the judge from giving verdicts, most frequent first."""
         return tuple(
@@ -104,7 +110,7 @@ class Judge:
 
     def _asked(self, task: Task, messages: tuple[Mapping[str, str], ...]) -> Verdict:
         try:
-            for sample in range(_ASKED):
+            for sample in range(MOST_CALLS):
                 if self._ended is not None:
                     raise self._ended
                 request = Request(task_id=task.id, sample=sample, messages=messages, sampling=JUDGE_SAMPLING)
