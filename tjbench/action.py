@@ -15,7 +15,7 @@ from tjbench.compare.decision import Decision, Status
 from tjbench.config import Config, Policy, parse_config
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.github.actions import Commands, inputs
-from tjbench.github.api import ApiRepository, ApiThread, connect
+from tjbench.github.api import ApiRepository, ApiThread, Patience, connect
 from tjbench.github.baseline import Repository
 from tjbench.github.event import Event, require_trusted_head
 from tjbench.models.providers import missing_key
@@ -81,7 +81,7 @@ class ActionRun:
         return value
 
 
-def open_action(environ: Mapping[str, str], root: Path, log: TextIO) -> ActionRun:
+def open_action(environ: Mapping[str, str], root: Path, log: TextIO, patience: Patience | None = None) -> ActionRun:
     """Read event and inputs, and mask every secret before anything else is printed."""
     commands = Commands(log)
     given = inputs(environ)
@@ -91,7 +91,7 @@ def open_action(environ: Mapping[str, str], root: Path, log: TextIO) -> ActionRu
                 commands.mask(secret)
     event = Event.from_environ(environ)
     token = given.get("github-token") or environ.get("GITHUB_TOKEN", "")
-    client = connect(event.api_url, token) if token and event.repository else None
+    client = connect(event.api_url, token, patience) if token and event.repository else None
     posting = given.get("mode", "").lower() == "post-comment"
     about = event.source.head if event.source and posting else event.pull_request
     thread = ApiThread(client=client, full_name=event.repository, pull_request=about) if client and about else None
