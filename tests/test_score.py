@@ -147,6 +147,14 @@ def test_a_file_without_completions_is_refused(tmp_path: Path) -> None:
         run(tmp_path, write(tmp_path / "a.jsonl"))
 
 
+def test_a_suite_that_needs_a_judge_is_refused(tmp_path: Path) -> None:
+    judged = tmp_path / "judged.jsonl"
+    judged.write_text('{"id": "j", "prompt": "Say hello.", "check": {"judged": {"criteria": "It greets."}}}\n')
+    path = write(tmp_path / "a.jsonl", ("j", "hello"))
+    with pytest.raises(UsageError, match=r"judged\.jsonl cannot be scored this way"):
+        run(tmp_path, path, benchmark="judged.jsonl")
+
+
 def test_where_nothing_can_be_judged_the_scoring_is_incomplete(tmp_path: Path) -> None:
     code, stdout, _ = run(tmp_path, write(tmp_path / "a.jsonl", ("slow", "a" * 5000 + "b")))
     assert code is ExitCode.INCOMPLETE

@@ -47,6 +47,12 @@ def score_completions(request: ScoreRequest, place: Workplace, *, stdout: TextIO
     Raises ``UsageError`` with file and line for a completion that cannot be read or answers no task of the suite.
     """
     suite = place.suite_loader()(request.benchmark, request.data)
+    if suite.judged:
+        raise UsageError(
+            f"the suite {suite.name} cannot be scored this way",
+            why="some of its tasks are decided by a judge model, and tjb score asks none",
+            fix="measure it with tjb run",
+        )
     tasks = {task.id: task for task in suite.tasks}
     progress, tally = Progress(stderr), Tally()
     with ExitStack() as stack:
