@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fakes.measurements import CANDIDATE, ORIGINAL, measurement
+from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Artifact, Flag, RowKey
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, RowPolicy, decide

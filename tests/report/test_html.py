@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.fakes.measurements import CANDIDATE, ORIGINAL, measurement
+from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Flag
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
@@ -46,7 +46,8 @@ class Reader(HTMLParser):
 
 def hostile() -> tuple[Decision, str]:
     ids = [f"{HOSTILE}{i}" for i in range(12)]
-    models = (f"anthropic:{HOSTILE}", f"openai:{HOSTILE}")
+    name = "".join(char for char in HOSTILE if char.isprintable())  # a model spec holds nothing else
+    models = (f"anthropic:{name}", f"openai:{name}")
     old = measurement("p" * 12, "p" * 12, suite=HOSTILE, task_ids=ids, models=models, version="0.6.0")
     new = measurement("p" * 12, "f" * 12, suite=HOSTILE, task_ids=ids, models=models)
     label = BaselineLabel(ref=HOSTILE, notes=(HOSTILE,))

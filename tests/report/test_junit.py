@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.fakes.measurements import CANDIDATE, ORIGINAL, measurement
+from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import build_matrix
