@@ -42,6 +42,7 @@ INPUTS = {
     "max-cost-usd": "10",
     "concurrency": "",
     "mock": "auto",
+    "judge": "",
     "allow-overrides": "false",
     "comment": "auto",
     "comment-id": "",
@@ -197,7 +198,7 @@ def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]
     """Inputs by the name of their configuration key. The cap is the input's unless the file sets its own."""
     mock = run.choice("mock", "auto", "true", "false")
     cap = run.given.get("max-cost-usd") or (INPUTS["max-cost-usd"] if config.run.max_cost_usd is None else None)
-    names = ("benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency")
+    names = ("benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency", "judge")
     given: dict[str, object] = {name: run.given.get(name) for name in names}
     given |= {"fail_on": run.given.get("fail-on"), "margin_pp": run.given.get("margin-pp"), "max_cost_usd": cap}
     if "mock" in run.given:
