@@ -1,0 +1,205 @@
+"""The gate over one measurement, and over what lies on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.artifacts import ORIGINAL, measurement
+from tests.fakes.model import FakeModel, response
+from tests.fakes.sums import add, sums
+from tests.fakes.tokenjam import BIG, SMALL, snapshot
+from tjbench.bench import ModelOpener
+from tjbench.ci import GateResult, gate_stored, run_gate, series_of, tokenjam_notes, unconcluded
+from tjbench.compare.artifact import Artifact
+from tjbench.compare.decision import BaselineLabel, RowStatus, Status
+from tjbench.config import Config, ModelSpec, config_of
+from tjbench.errors import ExitCode, IncompleteError, UsageError
+from tjbench.measure import MeasureRun
+from tjbench.models.model import Model, ModelError, Request, Response, Trouble
+from tjbench.rows import plan_rows
+from tjbench.store.artifacts import Baseline, Loaded, load_path
+from tjbench.suites.task import Suite
+
+TASKS = 30
+PROOF: Mapping[str, object] = {"suite": "sums", "original": str(BIG)}
+EMPTY = Loaded(artifacts={}, rejected={})
+NONE = Baseline(label=BaselineLabel(), loaded=EMPTY)
+
+
+def right(request: Request) -> Response:
+    return response(add(request.messages[-1]["content"]))
+
+
+def wrong(request: Request) -> Response:
+    return response("#### -1")
+
+
+def refuse(request: Request) -> Response:
+    raise ModelError(Trouble.QUOTA, "openai:small: HTTP 402: no credits")
+
+
+def measured(
+    out: Path, baseline: Baseline, *, small: object = right, recommends: ModelSpec | None = SMALL, **gate: object
+) -> GateResult:
+    wanted = config_of({"proof": [PROOF], "gate": gate}, "--")
+    found = snapshot(recommended={BIG: recommends}, overrides=("x.toml",), ignored=("y.toml",))
+
+    def open_live(_: Config) -> ModelOpener:
+        def opener(spec: ModelSpec, _: Suite) -> Model:
+            return FakeModel(right if spec == BIG else small, spec)  # type: ignore[arg-type]
+
+        return opener
+
+    run = MeasureRun(
+        config=wanted,
+        snapshot=found,
+        rows=plan_rows(wanted, found, lambda name, _: sums(TASKS, name=name)),
+        open_live=open_live,
+        mock=False,
+        out=out,
+        watch=lambda *_: None,
+        warn=lambda _: None,
+        commit=None,
+    )
+    return run_gate(run, baseline)
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Baseline:
+    """What the same models measured before, all right."""
+    measured(tmp_path / "before", NONE)
+    return Baseline(label=BaselineLabel(ref="release/1.0", sha="a" * 40), loaded=load_path(tmp_path / "before"))
+
+
+def test_a_first_measurement_has_nothing_to_be_held_against(tmp_path: Path) -> None:
+    got = measured(tmp_path, NONE)
+    assert (got.decision.status, got.decision.exit_code) == (Status.NO_BASELINE, ExitCode.PASSED)
+    assert set(got.artifacts) == set(tmp_path.iterdir())
+
+
+def test_unchanged_outcomes_pass_and_what_was_spent_is_said(tmp_path: Path, before: Baseline) -> None:
+    decision = measured(tmp_path / "now", before).decision
+    assert (decision.status, decision.exit_code, decision.baseline.ref) == (Status.PASS, ExitCode.PASSED, "release/1.0")
+    # 10 tokens in and 5 out a call, at 10 and 30, and at 1 and 3 dollars a million
+    assert decision.cost_usd == pytest.approx(TASKS * (100 + 150 + 10 + 15) / 1e6)
+    assert decision.tokenjam_version == "9.1.0"
+
+
+def test_a_candidate_that_got_worse_fails(tmp_path: Path, before: Baseline) -> None:
+    decision = measured(tmp_path / "now", before, small=wrong).decision
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    assert (decision.pooled.b, decision.pooled.c, decision.pooled.p) == (TASKS, 0, 2**-TASKS)
+
+
+def test_a_model_that_does_not_answer_is_incomplete_and_its_trouble_a_reason(tmp_path: Path, before: Baseline) -> None:
+    decision = measured(tmp_path / "now", before, small=refuse).decision
+    assert (decision.status, decision.exit_code) == (Status.INCOMPLETE, ExitCode.INCOMPLETE)
+    assert any("HTTP 402: no credits" in reason for reason in decision.reasons)
+
+
+def test_a_call_that_failed_once_is_a_note(tmp_path: Path, before: Baseline) -> None:
+    def stumbles(request: Request) -> Response:
+        if request.task_id == "sum-7":
+            raise ModelError(Trouble.TIMEOUT, "openai:small: no answer in time")
+        return right(request)
+
+    decision = measured(tmp_path / "now", before, small=stumbles).decision
+    assert decision.status is Status.PASS
+    assert "openai:small: 1 call failed (timeout): openai:small: no answer in time" in decision.notes
+
+
+@pytest.mark.parametrize("fail_on", ["regression", "never"])
+def test_a_key_that_is_refused_is_a_configuration_error_whatever_fails(
+    tmp_path: Path, before: Baseline, fail_on: str
+) -> None:
+    def unknown(request: Request) -> Response:
+        raise ModelError(Trouble.AUTHENTICATION, "openai:small: HTTP 401")
+
+    decision = measured(tmp_path / "now", before, small=unknown, fail_on=fail_on).decision
+    assert (decision.status, decision.exit_code) == (Status.INCOMPLETE, ExitCode.USAGE)
+
+
+def test_a_baseline_that_cannot_be_read_is_incomplete(tmp_path: Path, before: Baseline) -> None:
+    broken = replace(before.loaded, rejected={"results/tjbench_x.json": "not JSON"})
+    decision = measured(tmp_path / "now", replace(before, loaded=broken)).decision
+    assert (decision.status, decision.exit_code) == (Status.INCOMPLETE, ExitCode.INCOMPLETE)
+    assert "incomplete: the baseline's results/tjbench_x.json is not an artifact: not JSON" in decision.reasons
+
+
+def test_a_withdrawn_recommendation_is_a_row_that_can_fail(tmp_path: Path, before: Baseline) -> None:
+    calm = measured(tmp_path / "now", before, recommends=None).decision
+    (row,) = calm.rows
+    assert (row.vs_baseline.status, calm.exit_code) == (RowStatus.NOT_RE_MEASURED, ExitCode.PASSED)
+    assert row.vs_baseline.reason == "tokenjam 9.1.0 recommends no cheaper model for openai:big"
+    strict = measured(tmp_path / "then", before, recommends=None, fail_on="recommendation").decision
+    assert strict.exit_code is ExitCode.REGRESSION
+
+
+def test_nothing_recommended_and_nothing_recorded_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is nothing to measure") as refused:
+        measured(tmp_path, NONE, recommends=None)
+    assert refused.value.why == "tokenjam 9.1.0 recommends no cheaper model for openai:big"
+
+
+def test_price_files_are_noted(tmp_path: Path) -> None:
+    notes = ("prices are overridden by x.toml", "price overrides found and not applied: y.toml")
+    assert set(notes) <= set(measured(tmp_path, NONE).decision.notes)
+    assert tokenjam_notes(snapshot()) == ()
+
+
+def test_an_outage_is_a_decision_whose_code_the_policy_sets() -> None:
+    error = IncompleteError("TokenJam failed", why="it said nothing")
+    decision = unconcluded(error, Config()).decision
+    assert (decision.status, decision.exit_code) == (Status.INCOMPLETE, ExitCode.INCOMPLETE)
+    assert "TokenJam failed" in decision.reasons[0]
+    lax = config_of({"gate": {"fail_on": "regression"}}, "--")
+    assert unconcluded(error, lax).decision.exit_code is ExitCode.PASSED
+
+
+# --- stored artifacts
+
+
+def loaded(*artifacts: Artifact, rejected: Mapping[str, str] | None = None) -> Loaded:
+    return Loaded(artifacts={f"tjbench_{i}.json": a for i, a in enumerate(artifacts)}, rejected=rejected or {})
+
+
+def test_stored_artifacts_are_judged_against_a_stored_baseline() -> None:
+    base = Baseline(label=BaselineLabel(ref="dir"), loaded=loaded(measurement("p" * 40, "p" * 40)))
+    worse = loaded(measurement("p" * 40, "f" * 10 + "p" * 30), rejected={"tjbench_bad.json": "not JSON"})
+    decision = gate_stored(worse, base, Config())
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    assert "skipped tjbench_bad.json: not JSON" in decision.notes
+
+
+def test_a_newer_baseline_than_the_heads_tokenjam_is_not_looked_at() -> None:
+    base = loaded(measurement("p" * 40, "p" * 40), measurement("p" * 40, "f" * 40, version="0.8.0"))
+    decision = gate_stored(
+        loaded(measurement("p" * 40, "p" * 40)), Baseline(label=BaselineLabel(), loaded=base), Config()
+    )
+    assert decision.status is Status.PASS
+    assert "1 superseded artifact not used" in decision.notes
+
+
+def test_a_series_is_judged_by_its_last_step() -> None:
+    steps = [
+        measurement("p" * 40, "p" * 40, version="0.6.0"),
+        measurement("p" * 40, "f" * 12 + "p" * 28, version="0.6.1"),
+        measurement("p" * 40, "f" * 12 + "p" * 28, version="0.10.0"),
+    ]
+    series, decision = series_of(loaded(*reversed(steps)), Config())
+    assert [row.head.tokenjam_version for row in series.rows if row.head] == ["0.6.0", "0.6.1", "0.10.0"]
+    assert decision.status is Status.PASS
+    _, until_then = series_of(loaded(*steps[:2]), Config())
+    assert (until_then.status, until_then.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    assert until_then.rows[0].original_model == ORIGINAL
+
+
+def test_one_measurement_is_no_step() -> None:
+    _, decision = series_of(loaded(measurement("p" * 40, "p" * 40)), Config())
+    assert (decision.status, decision.exit_code) == (Status.NO_BASELINE, ExitCode.PASSED)
+    _, nothing = series_of(EMPTY, Config())
+    assert nothing.status is Status.NO_BASELINE
