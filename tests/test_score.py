@@ -7,6 +7,7 @@ import io
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -19,6 +20,7 @@ from tjbench.cli.main import main
 from tjbench.completions import Completion
 from tjbench.errors import ExitCode, UsageError
 from tjbench.score import ScoreRequest, score_completions, scores
+from tjbench.scoring.code import DEADLINE_S
 from tjbench.scoring.score import Score
 from tjbench.suites.task import Message, NumberCheck, Task
 from tjbench.workplace import Workplace
@@ -140,6 +142,15 @@ def test_a_bad_line_leaves_no_half_document(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.jsonl, line 1: the suite has no task 'sum'"):
         score_completions(request, Workplace(root=tmp_path, environ={}), stdout=stdout, stderr=io.StringIO())
     assert stdout.getvalue() == ""
+
+
+def test_a_bad_line_waits_for_no_answer_that_hangs(tmp_path: Path) -> None:
+    hanging = ("HumanEval/0", "    while True:\n        pass\n")
+    path = write(tmp_path / "a.jsonl", *[hanging] * 6, ("none", ""))
+    started = time.monotonic()
+    with pytest.raises(UsageError, match="line 7: the suite has no task 'none'"):
+        run(tmp_path, path, benchmark="humaneval")
+    assert time.monotonic() - started < DEADLINE_S
 
 
 def test_a_file_without_completions_is_refused(tmp_path: Path) -> None:

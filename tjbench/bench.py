@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -124,8 +124,10 @@ class Bench:
     def run(self, plans: Sequence[RowPlan]) -> BenchResult:
         """Ask every needed (model, task, sample) once, however many rows share it, and build the artifacts."""
         with ExitStack() as stack:
+            # Entered before the box, so that an interrupt closes the box first and waits for nothing that runs in it.
+            beside = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="self-test"))
             box = self._box(plans, stack)
-            tested = self._begin_self_test(plans, box, stack)
+            tested = self._begin_self_test(plans, box, beside)
             jobs = self._jobs(plans)
             budget = self._budget()
             judge = self._judge(budget, stack)
@@ -168,14 +170,12 @@ class Bench:
             open_box(workers=cores(), trusted=trusted, allow_unsandboxed=self.settings.allow_unsandboxed)
         )
 
-    def _begin_self_test(self, plans: Sequence[RowPlan], box: Box | None, stack: ExitStack) -> Future[None] | None:
+    def _begin_self_test(self, plans: Sequence[RowPlan], box: Box | None, beside: Executor) -> Future[None] | None:
         """It runs beside the opening of models, which loads their SDKs for seconds."""
         if box is None or self.settings.mock:
             return None
         coded = [suite for suite in {id(plan.suite): plan.suite for plan in plans}.values() if suite.executes_code]
-        return stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="self-test")).submit(
-            self.self_test, coded, box
-        )
+        return beside.submit(self.self_test, coded, box)
 
     def _judge(self, budget: Budget | None, stack: ExitStack) -> Judge | None:
         if self.judge is None:

@@ -94,17 +94,18 @@ def scores(
         )
         return completion, score_attempt(tasks[completion.task_id], attempt, box)
 
-    with ThreadPoolExecutor(cores() + 1, thread_name_prefix="score") as pool:
-        waiting: deque[Future[tuple[Completion, Score]]] = deque()
-        try:
-            for completion in completions:
-                waiting.append(pool.submit(judged, completion))
-                if len(waiting) >= AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = ThreadPoolExecutor(cores() + 1, thread_name_prefix="score")
+    waiting: deque[Future[tuple[Completion, Score]]] = deque()
+    try:
+        for completion in completions:
+            waiting.append(pool.submit(judged, completion))
+            if len(waiting) >= AHEAD:
                 yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # a bad line or an interrupt waits for no score
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        # A bad line or an interrupt waits for no score: closing the box ends what still runs in it.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def render(suite: Suite, totals: Totals, unanswered: list[str]) -> Iterator[str]:
