@@ -66,8 +66,13 @@ class Workplace:
 
         def load(name: str, data: str | None) -> Suite:
             if (name, data) not in cache:
-                rows = self.root / data if data else None
-                cache[name, data] = load_suite(name, workspace=self.root, data=rows, confine=self.confined)
+                cache[name, data] = load_suite(
+                    name,
+                    workspace=self.root,
+                    data=Path(data) if data else None,
+                    data_dir=self.root / directory if (directory := self.environ.get("TJBENCH_DATA_DIR")) else None,
+                    confine=self.confined,
+                )
             return cache[name, data]
 
         return load

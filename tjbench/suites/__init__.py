@@ -14,7 +14,12 @@ from tjbench.errors import UsageError
 if TYPE_CHECKING:
     from tjbench.suites.task import Suite
 
-__all__ = ["BuiltIn", "builtin_suites", "is_path", "load_suite"]
+SUFFIXES = (".jsonl", ".jsonl.gz", ".yaml", ".yml")
+"""How the name of a suite file ends."""
+
+_BY_DIRECTORY = "where several suites run, let TJBENCH_DATA_DIR hold SUITE.jsonl for those that take rows"
+
+__all__ = ["SUFFIXES", "BuiltIn", "builtin_suites", "is_path", "load_suite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +29,23 @@ class BuiltIn:
     name: str
     n_tasks: int
     description: str
+    takes_data: bool = False
 
 
 _BUILT_IN = (
     BuiltIn(name="samples", n_tasks=90, description="short Python functions and word problems, shipped with tjb"),
-    BuiltIn(name="humaneval", n_tasks=164, description="OpenAI HumanEval: Python functions with unit tests"),
+    BuiltIn(
+        name="humaneval",
+        n_tasks=164,
+        description="OpenAI HumanEval: Python functions with unit tests",
+        takes_data=True,
+    ),
+    BuiltIn(
+        name="gsm8k",
+        n_tasks=1319,
+        description="OpenAI GSM8K: grade-school word problems, from the Hugging Face hub or a file",
+        takes_data=True,
+    ),
 )
 
 
@@ -38,47 +55,75 @@ def builtin_suites() -> list[BuiltIn]:
 
 
 def is_path(name_or_path: str) -> bool:
-    """Whether a suite is meant by its path: it ends in .jsonl or holds a slash."""
-    return name_or_path.endswith(".jsonl") or "/" in name_or_path
+    """Whether a suite is meant by its path: it ends like a suite file or holds a slash."""
+    return name_or_path.endswith(SUFFIXES) or "/" in name_or_path
 
 
-def load_suite(name_or_path: str, *, workspace: Path, data: Path | None = None, confine: bool = False) -> Suite:
-    """A built-in suite by name, or a user's JSONL suite by path (a relative one starts at ``workspace``).
+def load_suite(
+    name_or_path: str,
+    *,
+    workspace: Path,
+    data: Path | None = None,
+    data_dir: Path | None = None,
+    confine: bool = False,
+) -> Suite:
+    """A built-in suite by name, or a user's own by the path of its file (a relative one starts at ``workspace``).
 
-    With ``confine`` the path must lie inside ``workspace`` once symlinks are resolved. ``data`` is a local file with
-    the rows of a suite that otherwise comes from the hub. A user's suite is named by its path inside the workspace.
+    ``data`` is a local file with the rows of a built-in suite that takes them; without it one named after the suite is
+    looked for in ``data_dir``. With ``confine`` a suite's path, and ``data``, must lie inside ``workspace`` once
+    symlinks are resolved. A user's suite is named by its path inside the workspace.
     """
     if is_path(name_or_path):
+        if data is not None:
+            raise UsageError(
+                f"the suite {name_or_path} takes no data file", why="it holds its tasks itself", fix=_BY_DIRECTORY
+            )
         return _load_users_suite(name_or_path, workspace=workspace, confine=confine)
-    names = [suite.name for suite in _BUILT_IN]
-    if name_or_path not in names:
+    suite = next((suite for suite in _BUILT_IN if suite.name == name_or_path), None)
+    if suite is None:
+        names = [suite.name for suite in _BUILT_IN]
         close = difflib.get_close_matches(name_or_path.lower(), names, n=1)
         raise UsageError(
             f"there is no suite {name_or_path!r}",
-            why=f"built-in suites: {', '.join(names)}; a suite of your own is the path of a .jsonl file",
+            why=f"built-in suites: {', '.join(names)}; one of your own is the path of a {', '.join(SUFFIXES)} file",
             fix=f"did you mean {close[0]!r}?" if close else "run tjb benchmarks to see what each holds",
         )
+    load = import_module(f"tjbench.suites.{suite.name}").load
+    if not suite.takes_data:
+        if data is not None:
+            raise UsageError(
+                f"the suite {suite.name} takes no data file", why="its tasks are installed with it", fix=_BY_DIRECTORY
+            )
+        return cast("Callable[[], Suite]", load)()
     if data is not None:
-        raise UsageError(f"the suite {name_or_path!r} takes no data file", why="its tasks are installed with it")
-    load = cast("Callable[[], Suite]", import_module(f"tjbench.suites.{name_or_path}").load)
-    return load()
+        data = _resolved(str(data), workspace=workspace, confine=confine, what="the data file")
+    elif data_dir is not None:
+        named = (data_dir / f"{suite.name}{ending}" for ending in (".jsonl", ".jsonl.gz"))
+        data = next((path for path in named if path.exists()), None)
+    return cast("Callable[[Path | None], Suite]", load)(data)
 
 
 def _load_users_suite(text: str, *, workspace: Path, confine: bool) -> Suite:
     from tjbench.suites.file import load_file
 
+    path = _resolved(text, workspace=workspace, confine=confine, what="the suite")
+    root = workspace.resolve()
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return load_file(path, name=name, packaged=False)
+
+
+def _resolved(text: str, *, workspace: Path, confine: bool, what: str) -> Path:
     if "\0" in text:
         raise UsageError(f"{text!r} is not a path")
     root = workspace.resolve()
     try:
         path = (root / text).resolve()
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"the suite {text} cannot be read", why=str(error)) from None
-    inside = path.is_relative_to(root)
-    if confine and not inside:
+        raise UsageError(f"{what} {text} cannot be read", why=str(error)) from None
+    if confine and not path.is_relative_to(root):
         raise UsageError(
-            f"the suite {text} lies outside the workspace",
+            f"{what} {text} lies outside the workspace",
             why="a suite is part of what a change is judged on, so it has to be a file of the repository",
             fix="move it into the repository and name it by its path there",
         )
-    return load_file(path, name=path.relative_to(root).as_posix() if inside else path.name, packaged=False)
+    return path

@@ -82,6 +82,8 @@ def _python_tests(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(filled)]
+PythonName = Annotated[str, AfterValidator(_python_name)]
+PythonTests = Annotated[str, AfterValidator(_python_tests)]
 
 
 class Record(BaseModel):
@@ -201,8 +203,8 @@ class JsonRecord(Record):
 class UnitTestsBody(Record):
     """The function asked for and the code that decides."""
 
-    entry_point: Annotated[str, AfterValidator(_python_name)]
-    tests: Annotated[str, AfterValidator(_python_tests)]
+    entry_point: PythonName
+    tests: PythonTests
     preamble: str = ""
 
 

@@ -25,12 +25,13 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One object of a file. ``line_of`` gives the line (from 1) of the field at a path, or of the object itself."""
+    """One object of a file, from its ``line`` (from 1) on; ``line_of`` gives the line of the field at a path where the
+    object takes several."""
 
     path: Path
     line: int
     value: dict[str, object]
-    line_of: Callable[[tuple[int | str, ...]], int]
+    line_of: Callable[[tuple[int | str, ...]], int] | None = None
 
     def refuse(self, what: str, *, why: str = "", fix: str = "", line: int | None = None) -> NoReturn:
         raise UsageError(f"{self.path}, line {line or self.line}: {what}", why=why, fix=fix)
@@ -45,7 +46,8 @@ class Entry:
         except ValidationError as error:
             # A misspelt key also shows up as a missing one: the misspelling is the cause.
             first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-            self.refuse(**explain(first, model, ".".join(at)), line=self.line_of((*at, *first["loc"])))
+            line = self.line_of((*at, *first["loc"])) if self.line_of else self.line
+            self.refuse(**explain(first, model, ".".join(at)), line=line)
         except RecursionError:
             self.refuse("is nested too deeply")
 
@@ -112,7 +114,7 @@ def _entry(text: str, path: Path, number: int) -> Entry:
         raise UsageError(f"{where} cannot be read as JSON", why=why, fix="write one JSON object a line") from None
     if not isinstance(value, dict):
         raise UsageError(f"{where} is not a JSON object", fix="write one object a line: {…}")
-    return Entry(path=path, line=number, value=value, line_of=lambda _field: number)
+    return Entry(path=path, line=number, value=value)
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tjbench.errors import UsageError
-from tjbench.suites.entries import MAX_BYTES, Entry, jsonl_entries
+from tjbench.suites.entries import Entry, jsonl_entries
 from tjbench.suites.record import Header, TaskRecord
 from tjbench.suites.task import Suite, Task
 
-__all__ = ["MAX_BYTES", "SUFFIXES", "load_file"]
-
 YAML = (".yaml", ".yml")
-SUFFIXES = (".jsonl", ".jsonl.gz", *YAML)
 
 
 def load_file(path: Path, *, name: str, packaged: bool) -> Suite:

@@ -68,7 +68,7 @@ def _fields(model: type[BaseModel]) -> list[str]:
 def _model_at(model: type[BaseModel], location: list[str]) -> type[BaseModel]:
     """The model that the fields at ``location`` belong to."""
     match location:
-        case ["check", kind]:
+        case ["check", kind] if model is record.TaskRecord:
             return _CHECKS[kind]
         case ["check", _, body]:
             return _BODIES[body]
