@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
@@ -71,17 +72,17 @@ def theirs() -> float:
     return seconds
 
 
-def memory(box: Box, count: int) -> tuple[int, int]:
-    """Resident KiB of this process and the warm one together: after a tenth of ``count`` programs, and after all."""
+def memory(box: Box, count: int) -> Iterator[tuple[int, int]]:
+    """Programs run so far, and resident KiB of this process and the warm one together, ten times over ``count``."""
     once = programs()
-    rounds = max(10, count // len(once))
-    readings = []
+    done = 0
     with ThreadPoolExecutor(WORKERS) as pool:
-        for share in (rounds // 10, rounds - rounds // 10):
-            for _ in range(share):
-                assert {outcome.ending for outcome in pool.map(box.run, once)} == {Ending.PASSED}
-            readings.append(_resident("self") + _resident(str(box._warm._process.pid)))
-    return readings[0], readings[1]
+        for step in range(1, 11):
+            while done < count * step // 10:
+                part = once[: count * step // 10 - done]
+                assert {outcome.ending for outcome in pool.map(box.run, part)} == {Ending.PASSED}
+                done += len(part)
+            yield done, _resident("self") + _resident(str(box._warm._process.pid))
 
 
 def _resident(process: str) -> int:
@@ -104,12 +105,13 @@ def main() -> int:
     print(f"ratio {ratio:.2f} (at most {RATIO})")
     grown = 0
     if arguments.programs:
+        readings = []
         with open_box(workers=WORKERS) as box:
-            before, after = memory(box, arguments.programs)
-        grown = after - before
-        print(
-            f"resident {before} KiB after {arguments.programs // 10} programs, {after} KiB after {arguments.programs}"
-        )
+            for done, resident in memory(box, arguments.programs):
+                print(f"resident {resident} KiB after {done} programs", flush=True)
+                readings.append(resident)
+        grown = readings[-1] - readings[0]
+        print(f"grown {grown} KiB (at most {GROWTH_KIB})")
     return 1 if ratio > RATIO or grown > GROWTH_KIB else 0
 
 
