@@ -42,6 +42,7 @@ def test_every_task_is_asked_and_scored_in_the_container(first_run: Job) -> None
     verdicts = first_run.verdicts()
     assert verdicts["humaneval"]["n_scored"] == HUMANEVAL_TASKS
     assert verdicts["humaneval"]["candidate_pass"] == HUMANEVAL_TASKS
+    assert first_run.artifacts()["humaneval"]["sandbox_level"] == "confined"
     assert verdicts[ORDERS]["n_scored"] == len(orders())
     assert verdicts[ORDERS]["candidate_pass"] == len(orders())
 
@@ -53,7 +54,6 @@ def test_the_candidates_are_those_that_tokenjam_recommends(first_run: Job) -> No
     for artifact in first_run.artifacts().values():
         assert artifact["recommended_by"].startswith(f"tokenjam {first_run.outputs['tokenjam-version']}")
         assert artifact["mock"] is False
-        assert artifact["sandbox_level"] in {"confined", "full"}
 
 
 def test_the_comment_and_the_summary_say_the_same(first_run: Job, comments_after_first_run: list[str]) -> None:
