@@ -57,6 +57,22 @@ def test_the_published_humaneval_row() -> None:
     assert artifact.verdict_reason == "17 tasks broke, 0 recovered out of 50 (p < 0.001)"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "score"),
+    [
+        ("p" * 50, "p" * 50, True),  # Wald says [0, 0]: no task changed, so no drop is possible?
+        ("p" * 50, "f" * 50, True),  # and [-100, -100]
+        ("p" * 50, "f" * 4 + "p" * 46, True),  # Wald excludes 0 where the exact p is .125
+        ("p" * 50, "f" * 17 + "p" * 33, False),
+        ("p" * 50, "f" + "p" * 49, False),
+    ],
+)
+def test_the_interval_shown_is_walds_unless_it_misleads(before: str, after: str, score: bool) -> None:
+    stats = measurement(before, after).stats
+    assert stats.headline_ci_pp == (stats.delta_ci_score_pp if score else stats.delta_ci_pp)
+    assert stats.delta_ci_score_pp != stats.delta_ci_pp
+
+
 def test_the_rule_is_recorded() -> None:
     artifact = measurement("p" * 60, "p" * 60, rule=Rule(margin=0.05, alpha=0.01, unscored_tolerance=0.1))
     assert (artifact.margin_pp, artifact.alpha, artifact.unscored_tolerance_pct) == (5, 0.01, 10)

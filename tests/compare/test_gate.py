@@ -252,6 +252,17 @@ def test_an_advisory_row_that_regressed_does_not_hide_the_alarm_of_the_others() 
     assert (decision.pooled.b, decision.pooled.c) == (12, 0)
 
 
+def test_advisory_rows_cost_the_others_no_alpha() -> None:
+    # b = 6, p = 1/64. Three more rows with six changed tasks would leave it .05 / 4 < 1/64.
+    mixed = "fff" + "p" * 57, "pppfff" + "p" * 54
+    heads = [measurement(PASS, "f" * 6 + "p" * 54, suite="s0")]
+    heads += [measurement(*mixed, suite=f"s{i}") for i in (1, 2, 3)]
+    assert judged(heads, (), only(Policy.DOWNSIZE)).exit_code is ExitCode.PASSED
+    advisory = {head.key: RowPolicy(required=False) for head in heads[1:]}
+    policy = GatePolicy(fail_on=(Policy.DOWNSIZE,), rows=advisory)
+    assert judged(heads, (), policy).exit_code is ExitCode.REGRESSION
+
+
 def test_a_rows_own_policies_replace_the_gates() -> None:
     key = RowKey("s0", ORIGINAL, RECOMMENDED)
     row = row_of("as bad as before", "s0")
@@ -418,6 +429,7 @@ def test_the_first_run_fails_on_a_proven_regression() -> None:
         "17 tasks broke, 0 recovered out of 50 (p < 0.001)",
     )
     assert decision.rows[0].vs_baseline.status is RowStatus.NO_BASELINE
+    assert decision.rows[0].vs_baseline.reason == ""
 
 
 def test_a_known_bad_candidate_passes_where_the_baseline_knew_it() -> None:
@@ -447,6 +459,16 @@ def test_rows_without_a_baseline_are_not_pooled_and_waste_no_alpha() -> None:
     decision = judged(heads)
     assert [("s0" in reason, "s1" in reason) for reason in decision.reasons] == [(True, False), (False, True)]
     assert decision.pooled.b == 0
+    # And beside six rows in which nothing changed, which no test could reject, it has .05 whole.
+    heads, _ = rows_of(6, 0, 0, 0, 0, 0, 0)
+    assert judged(heads).exit_code is ExitCode.REGRESSION
+
+
+def test_rows_with_and_without_a_baseline_share_alpha() -> None:
+    # 1/32 is below .05 and above the half of it that is left beside one new row.
+    heads, bases = rows_of(5)
+    assert judged(heads, bases).status is Status.REGRESSION
+    assert judged([*heads, measurement(PASS, PASS, suite="new")], bases).status is Status.INCONCLUSIVE
 
 
 # Family-wise error

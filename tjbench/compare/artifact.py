@@ -92,6 +92,13 @@ class StatsRecord(_Record):
     detectable_drop_pp: float | None
     pass_at_k: dict[str, dict[str, float]] | None = None
 
+    @property
+    def headline_ci_pp(self) -> tuple[float, float]:
+        """The interval to show: Wald's, unless it is a point or says other than the exact test; then the score one."""
+        low, high = self.delta_ci_pp
+        contradicts = (low > 0 or high < 0) != (self.mcnemar_p_value < 0.05)
+        return self.delta_ci_score_pp if low == high or contradicts else self.delta_ci_pp
+
 
 class SamplingRecord(_Record):
     """The parameters of every call as asked for; ``None`` leaves the provider's own. ``samples`` is k; ``sent`` holds,

@@ -61,7 +61,10 @@ class VsBaseline(_Record):
 
 
 class DecisionRow(_Record):
-    """One (suite, original, slot). Passes are counts of ``n_scored`` tasks; deltas in pp and %; costs in USD."""
+    """One (suite, original, slot). Passes are counts of ``n_scored`` tasks; deltas in pp and %; costs in USD.
+
+    ``delta_ci_pp`` is Wald's interval and ``headline_ci_pp`` the one to show: where that misleads, the score interval.
+    """
 
     suite: str
     original_model: str
@@ -76,6 +79,7 @@ class DecisionRow(_Record):
     candidate_pass: float | None = None
     accuracy_delta_pp: float | None = None
     delta_ci_pp: tuple[float, float] | None = None
+    headline_ci_pp: tuple[float, float] | None = None
     p_value: float | None = None
     original_cost_usd: float | None = None
     candidate_cost_usd: float | None = None

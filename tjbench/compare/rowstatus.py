@@ -44,6 +44,7 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         candidate_pass=head.candidate_pass,
         accuracy_delta_pp=head.accuracy_delta_pp,
         delta_ci_pp=head.stats.delta_ci_pp,
+        headline_ci_pp=head.stats.headline_ci_pp,
         p_value=head.stats.mcnemar_p_value,
         original_cost_usd=head.original_cost_usd,
         candidate_cost_usd=head.candidate_cost_usd,

@@ -46,7 +46,7 @@ def _numbers(artifact: Artifact) -> Table:
     lines: list[tuple[str, str]] = [
         ("original pass", f"{_rate(artifact, artifact.original_pass)}, 95 % CI {_share(stats.original_ci_pp)}"),
         ("candidate pass", f"{_rate(artifact, artifact.candidate_pass)}, 95 % CI {_share(stats.candidate_ci_pp)}"),
-        ("Δ (95 % CI)", f"{signed_pp(artifact.accuracy_delta_pp)} ({interval_pp(stats.delta_ci_pp)})"),
+        ("Δ (95 % CI)", f"{signed_pp(artifact.accuracy_delta_pp)} ({interval_pp(stats.headline_ci_pp)})"),
         ("Δ, score interval", interval_pp(stats.delta_ci_score_pp)),
         (
             "paired tasks",

@@ -102,7 +102,7 @@ def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
     measured = row.original_pass is not None and row.candidate_pass is not None
     delta = "—"
     if row.accuracy_delta_pp is not None:
-        interval = f" ({interval_pp(row.delta_ci_pp)})" if row.delta_ci_pp else ""
+        interval = f" ({interval_pp(row.headline_ci_pp)})" if row.headline_ci_pp else ""
         delta = signed_pp(row.accuracy_delta_pp) + interval
     return (
         (Code(row.suite),),

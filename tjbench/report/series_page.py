@@ -62,7 +62,7 @@ def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
         (head.verdict.value,),
         (pass_rate(head.original_pass, head.n_scored),),
         (pass_rate(head.candidate_pass, head.n_scored),),
-        (f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.delta_ci_pp)})",),
+        (f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.headline_ci_pp)})",),
         (cost_change(head.cost_delta_pct, head.claimed_saving_pct),),
     )
 
