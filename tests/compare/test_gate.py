@@ -597,6 +597,11 @@ def test_a_changed_prompt_flags_the_row() -> None:
     assert len(row.vs_baseline.prompt_changed) == 60
 
 
+def test_a_changed_prompt_is_not_said_to_be_compared_where_nothing_was() -> None:
+    row = shown(measurement(PASS, PASS, prompts="new", scorer="2"), measurement(PASS, PASS, version="0.6.0"))
+    assert (row.vs_baseline.status, row.flags, row.vs_baseline.prompt_changed) == (RowStatus.NOT_COMPARABLE, (), ())
+
+
 def test_tasks_left_out_are_listed_even_where_nothing_compares() -> None:
     row = decided([("all checks new", True)], DEFAULT_FAIL_ON).rows[0]
     assert len(row.vs_baseline.rechecked) == 60
