@@ -124,6 +124,18 @@ VALUES = {
         "def f(x):\n    x[0].append(9)",
         "inner = [1]\ncandidate([inner, [2]])\nassert inner == [1, 9]",
     ),
+    "a list grows around an inner list that stays": (
+        "def f(x):\n    x[0].append(9)\n    x.append(0)",
+        "inner = [1]\nv = [inner]\ncandidate(v)\nassert v == [[1, 9], 0] and v[0] is inner",
+    ),
+    "a dict grows around an inner list that stays": (
+        "def f(x):\n    x['b'] = 2\n    x['a'].append(9)",
+        "inner = [1]\nv = {'a': inner}\ncandidate(v)\nassert v == {'a': [1, 9], 'b': 2} and v['a'] is inner",
+    ),
+    "a dict loses and reorders": (
+        "def f(x):\n    x[1] = x.pop(1)\n    del x[2]",
+        "v = {1: 'a', 2: 'b', 3: 'c'}\ncandidate(v)\nassert list(v.items()) == [(3, 'c'), (1, 'a')]",
+    ),
     "tuples in a list are replaced": (
         "def f(x):\n    x[0] = (3, 4)",
         "v = [(1, 2)]\ncandidate(v)\nassert v == [(3, 4)]",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -55,6 +56,9 @@ PASS: dict[str, str] = {
     "a full function without a fence": FULL,
     "a full function with prose around and no fence": f"Here is the function:\n\n{FULL}\n\nThis runs in O(n).",
     "a full function with its imports and no fence": f"from typing import List\n\n{FULL}\n",
+    "imports, helpers and prose around and no fence": "Sure.\n\nfrom functools import reduce\n\ndef add(values):\n    return reduce(int.__add__, values, 0)\n\ndef total(values, scale=1):\n    return add(values) * scale\n\nIt adds.\nThat is all.",
+    "a body without indentation, then prose": "result = 0\nfor value in values:\n    result += value * scale\nreturn result\n\nThis adds every value.\nIt is simple.",
+    "a body whose first line lost its indentation, then prose": BODY.lstrip() + "\nThis adds every value.",
     "the prompt repeated whole": f"```python\n{CHECK.preamble}{BODY}```",
     "the prompt repeated without a fence": CHECK.preamble + BODY,
     "a bare body": BODY,
@@ -208,3 +212,28 @@ def test_the_deadline_follows_from_the_right_answer_s_own_time(box: Box, monkeyp
 def test_a_reference_that_does_not_pass_leaves_the_usual_deadline(box: Box) -> None:
     assert deadline_s("def f(x):\n    return 2", SLOW, box) == DEADLINE_S
     assert deadline_s("no code", SLOW, box) == DEADLINE_S
+
+
+HOSTILE = {
+    "deep arithmetic": "-" * 5000 + "1",
+    "deep parentheses": "(" * 5000 + ")" * 5000,
+    "deep lambdas": "lambda: " * 2500 + "1",
+    "deep attributes": "a" + ".b" * 5000,
+    "a long sum": "a" + " + a" * 5000,
+    "many fences": "```\n~~~\n" * 2000,
+    "many lines": "x\n\n" * 2000,
+    "many decorators": "@a\n" * 2000,
+    "many imports that are none": "import x y\n" * 2000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("around", ["{}", "```python\ndef total(values, scale=1):\n    return {}\n```", "```\n{}\n```"])
+def test_a_hostile_text_is_read_without_harm(text: str, around: str) -> None:
+    started = time.process_time()
+    extract(around.replace("{}", text), CHECK)
+    assert time.process_time() - started < 10
+
+
+def test_an_answer_without_end_is_read_so_far() -> None:
+    assert extract("def total(values):\n    return 0\n" + "# again\n" * 10**6, CHECK) is not None

@@ -177,26 +177,22 @@ def _place(trace: TracebackType | None) -> tuple[bool, int]:
 
 
 def update(mine: object, after: object) -> None:
-    """Make ``mine``, in place, what the call left of it, keeping inner objects where the shape allows."""
-    if isinstance(mine, (list, tuple)) and isinstance(after, (list, tuple)):
-        if isinstance(mine, list) and len(mine) != len(after):
-            mine[:] = after
-        for index, new in enumerate(after):
-            update(mine[index], new)
-            if isinstance(mine, list) and not _same(mine[index], new):
-                mine[index] = new
+    """Make ``mine``, in place, what the call left of it; inner objects that still have a counterpart are kept."""
+    if isinstance(mine, list) and isinstance(after, list):
+        kept = [_merged(old, new) for old, new in zip(mine, after, strict=False)]
+        mine[:] = kept + after[len(kept) :]
+    elif isinstance(mine, tuple) and isinstance(after, tuple):
+        for old, new in zip(mine, after, strict=False):
+            update(old, new)
     elif isinstance(mine, dict) and isinstance(after, dict):
-        if list(mine) != list(after):
-            mine.clear()
-            mine.update(after)
-        for key, new in after.items():
-            update(mine[key], new)
-            if not _same(mine[key], new):
-                mine[key] = new
+        merged = {key: _merged(mine.get(key), new) for key, new in after.items()}
+        mine.clear()
+        mine.update(merged)
     elif isinstance(mine, set) and isinstance(after, set):
         mine.clear()
         mine.update(after)
 
 
-def _same(old: object, new: object) -> bool:
-    return type(old) is type(new) and old == new
+def _merged(old: object, new: object) -> object:
+    update(old, new)
+    return old if type(old) is type(new) and old == new else new

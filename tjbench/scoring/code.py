@@ -6,11 +6,12 @@ import ast
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from tjbench.sandbox import Box, Ending, Program
 from tjbench.scoring.fences import blocks
 from tjbench.scoring.score import PASSED, Cause, Score, failed
-from tjbench.scoring.source import bound, compiles, missing, parse, without_demo
+from tjbench.scoring.source import bound, compiles, leading, missing, parse, without_demo
 from tjbench.suites.task import UnitTests
 
 _CAUSES = {
@@ -27,6 +28,10 @@ DEADLINE_S = 10.0
 """Wall time of a program whose suite holds no right answer to go by."""
 FLOOR_S, CEILING_S, FACTOR = 5.0, 60.0, 20
 """Otherwise so many times what the right answer takes, within these bounds."""
+
+MAX_CHARS = 100_000
+"""An answer is read so far: what is longer repeats itself without end."""
+_STRETCHES = 20
 
 
 def score_code(text: str, check: UnitTests, box: Box, *, reference: str | None = None) -> Score:
@@ -94,7 +99,7 @@ def extract(text: str, check: UnitTests) -> str | None:
 
 def _clean(text: str) -> str:
     """Unix line ends, no lone surrogate, no thoughts before the answer."""
-    text = text.encode("utf-8", "replace").decode().removeprefix("\ufeff")
+    text = text[:MAX_CHARS].encode("utf-8", "replace").decode().removeprefix("\ufeff")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.rpartition("</think>")[2]
 
@@ -132,27 +137,28 @@ def _bodies(text: str) -> Iterator[str]:
     lines = [line.replace("\t", "    ") if line[:1] == "\t" else line for line in text.strip("\n").split("\n")]
     spaced = "\n".join(lines)
     dedented = textwrap.dedent(spaced)
-    for body in (spaced, textwrap.indent(dedented, "    "), "    " + spaced.lstrip(" ")):
+    lost = "    " + spaced.lstrip(" ")
+    whole = (textwrap.indent(dedented, "    "), textwrap.indent(leading(dedented), "    "))
+    for body in (spaced, _indented(spaced), *whole, lost, _indented(lost)):
         yield body + "\n"
-        kept = body.split("\n")
-        for end in range(len(kept) - 1, 0, -1):
-            if kept[end][:1].strip() and kept[end - 1].strip() == "":
-                yield "\n".join(kept[:end]) + "\n"
+
+
+def _indented(text: str) -> str:
+    """``text`` up to its first unindented line."""
+    lines = text.split("\n")
+    return "\n".join(lines[: next((at for at, line in enumerate(lines) if at and line[:1].strip()), len(lines))])
 
 
 def _without_prose(text: str) -> Iterator[str]:
-    """Stretches of unfenced ``text`` from a line that opens code to one before unindented words."""
+    """Stretches of unfenced ``text``, each from a line that opens code to one before unindented words."""
     lines = text.split("\n")
-    starts = [
-        at for at, line in enumerate(lines) if line.startswith(("import ", "from ", "def ", "class ", "@", "async "))
-    ]
-    for start in starts[:20]:
-        for end in range(len(lines), start, -1):
-            if end == len(lines) or lines[end][:1].strip():
-                code = "\n".join(lines[start:end])
-                if parse(code) is not None:
-                    yield code
-                    break
+    opening = ("import ", "from ", "def ", "class ", "@", "async ")
+    after = 0
+    starts = (at for at, line in enumerate(lines) if line.startswith(opening) and at >= after)
+    for start in islice(starts, _STRETCHES):
+        code = leading("\n".join(lines[start:]))
+        after = start + max(1, code.count("\n"))
+        yield code
 
 
 def _program(code: str, check: UnitTests) -> str:

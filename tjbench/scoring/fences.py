@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
+from itertools import islice
 
 from tjbench.scoring.source import parse
 
 _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$")
 _LANGUAGE = re.compile(r"^[\w+#.-]*([ \t{].*)?$")
 _MOST = 64
+_CLOSINGS = 4
 
 
 def blocks(text: str) -> list[str]:
@@ -23,8 +25,10 @@ def blocks(text: str) -> list[str]:
         if opening is None:
             at += 1
             continue
-        ends = [end for end in range(at + 1, len(lines)) if _closes(lines[end], opening["mark"])] or [len(lines)]
-        bodies = [_body(lines[at + 1 : end], opening) for end in ends[:8]]
+        mark = opening["mark"]
+        closing = (end for end in range(at + 1, len(lines)) if _closes(lines[end], mark))
+        ends = list(islice(closing, _CLOSINGS)) or [len(lines)]
+        bodies = [_body(lines[at + 1 : end], opening) for end in ends]
         chosen = next((index for index, body in enumerate(bodies) if parse(body) is not None), 0)
         found.append(bodies[chosen])
         at = ends[chosen] + 1

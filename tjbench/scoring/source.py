@@ -11,14 +11,30 @@ from collections.abc import Callable
 from typing import TypeVar
 
 _BUILTIN = frozenset(dir(builtins))
+_CUTS = 8
+_DEEPEST = 150
 _quiet = threading.Lock()
 
 T = TypeVar("T")
 
 
 def parse(source: str) -> ast.Module | None:
-    """The module, or ``None`` where ``source`` is not Python."""
-    return _try(lambda: ast.parse(source))
+    """The module, or ``None`` where ``source`` is not Python, or so deeply nested that only a hostile answer is."""
+    tree = _try(lambda: ast.parse(source))
+    return tree if tree and not _too_deep(tree) else None
+
+
+def leading(source: str) -> str:
+    """The longest start of ``source`` that parses and ends before an unindented line: code without the words after
+    it."""
+    lines = source.split("\n")
+    for _ in range(_CUTS):
+        at = _error_line("\n".join(lines))
+        if at is None:
+            break
+        starts = [line for line in range(min(at, len(lines))) if lines[line][:1].strip()]
+        lines = lines[: starts[-1]] if starts else []
+    return "\n".join(lines)
 
 
 def compiles(source: str) -> bool:
@@ -67,6 +83,30 @@ def _try(read: Callable[[], T]) -> T | None:
             return read()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _error_line(source: str) -> int | None:
+    """The line, from 1, at which ``source`` stops being Python."""
+    found: list[int] = []
+
+    def read() -> None:
+        try:
+            ast.parse(source)
+        except SyntaxError as error:
+            found.append(max(1, error.lineno or 1))
+            raise
+
+    _try(read)
+    return found[0] if found else None
+
+
+def _too_deep(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
 
 
 def _main_guard(node: ast.stmt) -> bool:
