@@ -75,7 +75,7 @@ class SelfTest:
                 continue
             started = time.monotonic()
             cases = list(_cases(suite))
-            wrong = list(_misjudged(cases, box))
+            wrong = _misjudged(cases, box)
             if wrong:
                 raise IncompleteError(
                     f"the self-test of the suite {suite.name} failed, so no model was asked",
@@ -126,17 +126,20 @@ def _cases(suite: Suite) -> Iterator[_Case]:
             yield _Case(task=task, words=f"an answer that {words}", answer=answer, passes=False)
 
 
-def _misjudged(cases: Sequence[_Case], box: Box) -> Iterator[str]:
-    """Sentences about the first cases that are not judged as they must be."""
+def _misjudged(cases: Sequence[_Case], box: Box) -> list[str]:
+    """Sentences about the first cases that are not judged as they must be; no more are run once there are enough."""
+    found: list[str] = []
+
+    def judge(case: _Case) -> None:
+        if len(found) >= _COMPLAINTS:
+            return
+        score = _judged(case, box)
+        if score.passed is not case.passes:
+            found.append(f"{case.task.id}: {case.words} {_said(score)}")
+
     with ThreadPoolExecutor(cores(), thread_name_prefix="self-test") as pool:
-        found = 0
-        for case, score in zip(cases, pool.map(lambda case: _judged(case, box), cases), strict=True):
-            if score.passed is not case.passes:
-                yield f"{case.task.id}: {case.words} {_said(score)}"
-                found += 1
-                if found == _COMPLAINTS:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    return
+        list(pool.map(judge, cases))
+    return found
 
 
 def _judged(case: _Case, box: Box) -> Score:
