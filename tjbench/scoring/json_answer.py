@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from tjbench.scoring.fences import blocks
 from tjbench.scoring.score import PASSED, Cause, Score, failed
@@ -12,6 +13,8 @@ from tjbench.suites.task import JsonCheck
 
 MAX_TEXT = 1_000_000
 """A longer answer is unscored."""
+_OPENING = re.compile(r"[{\[]")
+_MOST_FAILURES = 5000  # an error costs a count of the lines before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ def score_json(text: str, check: JsonCheck) -> Score:
 def find_json(text: str, wanted: type | None = None) -> Found | None:
     """The JSON that ``text`` answers with: the whole text; else the last object or list inside its fences; else the
     last one in it. Of several, one of type ``wanted`` (dict or list) goes first. A value that is cut off, or that lies
-    in one that cannot be read, is none. Time is linear in the text's length."""
+    in one that cannot be read, is none."""
     text = text.rpartition("</think>")[2].strip()
     fenced = blocks(text.replace("\r\n", "\n"))
     whole = next((found for part in (text, *reversed(fenced)) if (found := _decoded(part.strip()))), None)
@@ -115,15 +118,16 @@ def _decoded(text: str) -> Found | None:
 def _values(text: str) -> tuple[list[Found], bool]:
     """Objects and lists in ``text``, outermost ones only, and whether it ends within one."""
     values: list[Found] = []
-    at = 0
-    while starts := [start for start in (text.find("{", at), text.find("[", at)) if start >= 0]:
-        start, reader = min(starts), _Reader()
+    reader, at, failures = _Reader(), 0, 0
+    while failures < _MOST_FAILURES and (opening := _OPENING.search(text, at)):
+        reader.problem = ""
         try:
-            value, at = reader.raw_decode(text, start)
+            value, at = reader.raw_decode(text, opening.start())
         except json.JSONDecodeError as error:
             if error.pos >= len(text) or error.msg.startswith("Unterminated"):
                 return values, True
-            at = max(start + 1, error.pos)
+            at = max(opening.end(), error.pos)
+            failures += 1
         except (ValueError, RecursionError):  # digits without end, or nested without end
             return values, True
         else:
@@ -135,7 +139,7 @@ class _Reader(json.JSONDecoder):
     """Reads one value and remembers what JSON allows or Python tolerates, but no two readers agree on."""
 
     def __init__(self) -> None:
-        super().__init__(parse_float=Decimal, parse_constant=self._constant, object_pairs_hook=self._object)
+        super().__init__(parse_float=_number, parse_constant=self._constant, object_pairs_hook=self._object)
         self.problem = ""
 
     def _constant(self, name: str) -> None:
@@ -148,6 +152,13 @@ class _Reader(json.JSONDecoder):
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
             self.problem = f"the key {twice[:40]!r} is there twice"
         return value
+
+
+def _number(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError("the exponent has too many digits") from None
 
 
 def _shown(value: object) -> str:

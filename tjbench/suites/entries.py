@@ -7,7 +7,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TypeVar, cast
@@ -109,7 +109,7 @@ def _entry(text: str, path: Path, number: int) -> Entry:
         value = json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_without_repeats)
         if "\\ud" in text.lower():
             refuse_lone_surrogates(value)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, InvalidOperation) as error:
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise UsageError(f"{where} cannot be read as JSON", why=why, fix="write one JSON object a line") from None
     if not isinstance(value, dict):
