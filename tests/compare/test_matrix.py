@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -257,6 +258,18 @@ def test_where_nothing_is_new_nothing_is_re_measured() -> None:
     found = row(measurement("p" * 10, "p" * 10, reused=["artifact:x"] * 10), before)
     assert (found.standing, found.change) == (Standing.NOT_RE_MEASURED, None)
     assert found.why == "every outcome is reused from a stored artifact"
+
+
+def test_the_originals_outcomes_are_reused_or_new_on_their_own() -> None:
+    before = measurement("pppp", "pppp")
+    after = measurement("ffpp", "fppp")
+    reused = replace(after.tasks[0].original, reused_from="artifact:x")
+    first = after.tasks[0].model_copy(update={"original": reused})
+    found = row(after.model_copy(update={"tasks": (first, *after.tasks[1:])}), before)
+    assert found.change is not None
+    assert found.original_change is not None
+    assert (found.change.n, found.change.b) == (4, 1)
+    assert (found.original_change.n, found.original_change.b) == (3, 1)
 
 
 def test_an_answer_from_the_journal_was_measured_for_this_run() -> None:

@@ -208,6 +208,18 @@ def test_unjudged_samples_are_counted_where_tasks_are_not() -> None:
     assert "insufficient_evidence with them counted as failures" in found.reason
 
 
+def test_tasks_are_counted_where_unjudged_samples_are_equal() -> None:
+    # Two tasks lost one sample each there, one lost two here. 28 tasks are one too few to rule 10 pp out, 31 are not.
+    whole = trial("p", samples=10)
+    rest = [Pair(task_id=f"t{i}", before=whole, after=whole) for i in range(28)]
+    once = Trial(passes=9, samples=10, unscored=1, usage=Usage())
+    twice = Trial(passes=8, samples=10, unscored=2, usage=Usage())
+    lost = [Pair(task_id=name, before=once, after=whole) for name in "ab"]
+    found = compare([*rest, *lost, Pair(task_id="c", before=whole, after=twice)], Rule(unscored_tolerance=0.1))
+    assert found.verdict is UNCLEAR
+    assert "no_significant_regression with them counted as failures" in found.reason
+
+
 def test_nothing_asked_is_insufficient() -> None:
     found = compared("", "")
     assert (found.verdict, found.n_tasks) == (UNCLEAR, 0)
