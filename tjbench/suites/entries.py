@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from tjbench.errors import UsageError
-from tjbench.suites.mistakes import explain
+from tjbench.suites.mistakes import explain, path_in_file
 
 MAX_BYTES = 64 * 1024 * 1024
 """A larger file is refused, unpacked size counted."""
@@ -46,7 +46,7 @@ class Entry:
         except ValidationError as error:
             # A misspelt key also shows up as a missing one: the misspelling is the cause.
             first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-            line = self.line_of((*at, *first["loc"])) if self.line_of else self.line
+            line = self.line_of((*at, *path_in_file(first["loc"]))) if self.line_of else self.line
             self.refuse(**explain(first, model, ".".join(at)), line=line)
         except RecursionError:
             self.refuse("is nested too deeply")

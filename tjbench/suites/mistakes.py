@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
+from typing import TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from tjbench.suites import checks, record
+
+Part = TypeVar("Part", str, int | str)
 
 _CHECKS: dict[str, type[BaseModel]] = {
     "number": checks.NumberRecord,
@@ -80,9 +84,14 @@ def _model_at(model: type[BaseModel], location: list[str]) -> type[BaseModel]:
             return model
 
 
+def path_in_file(location: Sequence[Part]) -> list[Part]:
+    """Where an error lies in the file: without the kind that pydantic puts behind ``check``."""
+    parts = list(location)
+    return parts[:1] + parts[2:] if parts[:1] == ["check"] else parts
+
+
 def _dotted(location: list[str], prefix: str) -> str:
-    """The field's name as in the file: without the kind that pydantic puts behind ``check``."""
-    parts = location[:1] + location[2:] if location[:1] == ["check"] else location
+    parts = path_in_file(location)
     return ".".join(part if part.isprintable() else repr(part) for part in ([prefix] if prefix else []) + parts)[:200]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import yaml
+from yaml.error import Mark
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tjbench.errors import UsageError
@@ -115,7 +116,7 @@ class _Document:
             raise self._mistake(node, "holds half a character", why=str(error)) from None
 
         def line_of(field: _Path) -> int:
-            return _node_at(node, field).start_mark.line + 1
+            return _mark_at(node, field).line + 1
 
         return Entry(path=self._path, line=node.start_mark.line + 1, value=value, line_of=line_of)
 
@@ -194,11 +195,18 @@ def _parts(node: Node) -> list[Node]:
     return list(node.value) if isinstance(node, SequenceNode) else []
 
 
-def _node_at(node: Node, field: _Path) -> Node:
-    """The deepest node that ``field`` leads to; parts that are not in the file, such as a kind, are passed over."""
+def _mark_at(node: Node, field: _Path) -> Mark:
+    """Where the last part of ``field`` begins that is in the file: its key, or the item of a list."""
+    mark = node.start_mark
     for part in field:
         if isinstance(node, MappingNode):
-            node = next((value for key, value in node.value if key.value == part), node)
+            pair = next((pair for pair in node.value if pair[0].value == part), None)
+            if pair is None:
+                break
+            mark, node = pair[0].start_mark, pair[1]
         elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
-    return node
+            mark = node.start_mark
+        else:
+            break
+    return mark
