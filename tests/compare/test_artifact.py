@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 
 import pytest
 from pydantic import ValidationError
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
-from tjbench.compare.artifact import RECOMMENDED, Artifact, RowKey
-from tjbench.compare.pair import Rule
+from tjbench.compare.artifact import RECOMMENDED, Artifact, RowKey, TaskRecord, derive
+from tjbench.compare.pair import Rule, Trial
 from tjbench.compare.stats import Verdict, wilson_interval
+from tjbench.pricing import Usage
 
 
 def test_the_key_is_suite_original_and_slot() -> None:
@@ -160,3 +162,35 @@ def test_numbers_are_finite() -> None:
     data = measurement("p", "p").model_dump(by_alias=True)
     with pytest.raises(ValidationError, match="finite"):
         Artifact.model_validate({**data, "accuracy_delta_pp": float("nan")})
+
+
+def test_dollars_that_another_tool_states_stand_for_their_tokens() -> None:
+    artifact = measurement("ppp", "ppf")
+    stated = [0.1, 0.2, None]
+    records = [
+        task.model_copy(update={"original": replace(task.original, stated_cost_usd=cost)})
+        for task, cost in zip(artifact.tasks, stated, strict=True)
+    ]
+    found = derive(records, artifact.rates, ORIGINAL, CANDIDATE, Rule())
+    assert found["original_cost_usd"] == pytest.approx(0.3, abs=1e-9)
+    assert found["candidate_cost_usd"] == artifact.candidate_cost_usd
+    assert not artifact.costs_stated
+    assert artifact.model_copy(update={"tasks": tuple(records)}).costs_stated
+
+
+def test_a_price_is_what_makes_no_dollars_known() -> None:
+    free = measurement("p", "p", prices=(0.0, 0.0))
+    unpriced = measurement("p", "p", prices=(0.0, 0.0), source="unknown")
+    assert (free.costs_known, unpriced.costs_known) == (True, False)
+
+
+@pytest.mark.parametrize("cost", [-0.01, float("inf"), float("nan")])
+def test_no_cost_is_below_zero_or_without_end(cost: float) -> None:
+    with pytest.raises(ValidationError, match="no cost is like this"):
+        TaskRecord(
+            task_id="t",
+            check_hash="c",
+            prompt_hash="p",
+            original=Trial(passes=1, samples=1, usage=Usage(), stated_cost_usd=cost),
+            candidate=Trial(passes=1, samples=1, usage=Usage()),
+        )

@@ -167,3 +167,21 @@ def test_the_statistical_policies_share_alpha() -> None:
     assert judged(head, base).status is Status.REGRESSION
     three = GatePolicy(fail_on=(Policy.REGRESSION, Policy.DOWNSIZE, Policy.SAVINGS))
     assert judged(head, base, three).exit_code is ExitCode.PASSED
+
+
+def stating(artifact: Artifact, dollars: float) -> Artifact:
+    """The artifact as another tool would leave it: no tokens, no prices, and the candidate's dollars a task."""
+    tasks = tuple(
+        task.model_copy(update={"candidate": replace(task.candidate, usage=Usage(), stated_cost_usd=dollars)})
+        for task in artifact.tasks
+    )
+    rates = {model: replace(rates, source="unknown") for model, rates in artifact.rates.items()}
+    return artifact.model_copy(update={"tasks": tasks, "rates": rates})
+
+
+def test_dollars_that_another_tool_states_are_judged_where_no_tokens_are_known() -> None:
+    found = rise(stating(BASE, 0.0012), stating(BASE, 0.0010))
+    assert isinstance(found, CostRise)
+    assert found.pct == pytest.approx(20)
+    assert found.p_value < 0.001
+    assert rise(stating(BASE, 0.001), BASE) == f"TokenJam has no price for {CANDIDATE}"

@@ -81,6 +81,17 @@ def test_outcomes_tokens_and_costs_carry_over() -> None:
     assert artifact.tasks[1].candidate.detail == "expected 18, got 17"
 
 
+def test_dollars_a_task_carry_over_where_the_file_has_them() -> None:
+    data = old("1110", "1011")
+    for task in data["tasks"]:
+        task |= {"original_cost_usd": 0.125, "candidate_cost_usd": 0.025}
+    artifact = read(data)
+    assert [task.original.stated_cost_usd for task in artifact.tasks] == [0.125] * 4
+    assert (artifact.costs_stated, artifact.costs_known) == (True, True)
+    bare = read(old("1", "1"))
+    assert (bare.costs_stated, bare.costs_known) == (False, True)
+
+
 def test_what_it_lacks_is_marked() -> None:
     artifact = read(old("1", "0"))
     assert {rates.source for rates in artifact.rates.values()} == {"unknown"}

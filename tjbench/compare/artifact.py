@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from math import ceil, floor, fsum
+from math import ceil, floor, fsum, inf
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
@@ -17,6 +17,8 @@ from tjbench.config import SpecText
 from tjbench.pricing import Rates, Usage, cost_usd
 
 INFLATION_FLAG = 1.25
+UNKNOWN = "unknown"
+"""What a measurement of another tool does not say: a rate's source, a hash, a sandbox."""
 
 
 class Flag(StrEnum):
@@ -70,6 +72,8 @@ class TaskRecord(_Record):
             used = astuple(trial.usage)
             if not all(0 <= tokens <= MAX_TOKENS for tokens in used) or (trial.latency_s or 0) < 0:
                 raise ValueError(f"no usage or latency is like this: {trial.usage}, {trial.latency_s} s")
+            if trial.stated_cost_usd is not None and not 0 <= trial.stated_cost_usd < inf:
+                raise ValueError(f"no cost is like this: {trial.stated_cost_usd}")
         if self.original.samples != self.candidate.samples:
             raise ValueError("the two models have different numbers of samples")
         return self
@@ -101,12 +105,12 @@ class StatsRecord(_Record):
 
 
 class SamplingRecord(_Record):
-    """The parameters of every call as asked for; ``None`` leaves the provider's own. ``samples`` is k; ``sent`` holds,
-    by model, what really went out: a model may refuse a parameter."""
+    """The parameters of every call as asked for; ``None`` leaves the provider's own, or was not recorded. ``samples``
+    is k; ``sent`` holds, by model, what really went out: a model may refuse a parameter."""
 
     samples: Annotated[int, Field(ge=1, le=10_000)] = 1
     temperature: float | None = None
-    max_tokens: int = 2048
+    max_tokens: int | None = 2048
     sent: dict[str, dict[str, float | int | str]] = {}
 
 
@@ -173,6 +177,17 @@ class Artifact(_Record):
         """Whether too many tasks are unscored for the measurement to stand."""
         return self.n_tasks == 0 or 100 * self.n_unscored / self.n_tasks > self.unscored_tolerance_pct
 
+    @property
+    def costs_stated(self) -> bool:
+        """Whether its dollars are what another tool says, not tokens at ``rates``."""
+        return any(t.stated_cost_usd is not None for task in self.tasks for t in (task.original, task.candidate))
+
+    @property
+    def costs_known(self) -> bool:
+        """Whether its dollars say anything: without a price whatever was used makes $0."""
+        priced = any(rates.source != UNKNOWN for rates in self.rates.values())
+        return priced or self.original_cost_usd > 0 or self.candidate_cost_usd > 0 or self.costs_stated
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class RowKey:
@@ -193,7 +208,10 @@ def derive(
     comparison = compare([Pair(task_id=r.task_id, before=r.original, after=r.candidate) for r in records], rule)
     change = comparison.change
     used = [sum((r.original.usage for r in records), Usage()), sum((r.candidate.usage for r in records), Usage())]
-    costs = [cost_usd(used[0], rates[original]), cost_usd(used[1], rates[candidate])]
+    costs = [
+        _dollars([r.original for r in records], used[0], rates[original]),
+        _dollars([r.candidate for r in records], used[1], rates[candidate]),
+    ]
     return {
         "n_tasks": comparison.n_tasks,
         "n_scored": change.n,
@@ -212,6 +230,12 @@ def derive(
         "unscored_tolerance_pct": rule.unscored_tolerance_pct,
         "stats": _stats(comparison, [r for r in records if r.original.scored and r.candidate.scored]),
     }
+
+
+def _dollars(trials: Sequence[Trial], used: Usage, rates: Rates) -> float:
+    """What ``trials`` cost: as stated, where another tool did so, else ``used`` at ``rates``."""
+    stated = [trial.stated_cost_usd for trial in trials if trial.stated_cost_usd is not None]
+    return round(fsum(stated), 8) if stated else cost_usd(used, rates)
 
 
 def _stats(comparison: Comparison, scored: Sequence[TaskRecord]) -> StatsRecord:

@@ -18,6 +18,7 @@ class Trial:
     """One task on one model: of ``samples`` attempts ``passes`` passed and ``unscored`` could not be judged.
 
     ``usage`` sums all attempts; ``latency_s`` is their mean; ``cause`` and ``detail`` tell of the first non-pass.
+    ``stated_cost_usd`` is what another tool says all attempts cost; ``None`` where ours follow from ``usage``.
     """
 
     passes: int
@@ -28,6 +29,7 @@ class Trial:
     cause: str | None = None
     detail: str = ""
     reused_from: str | None = None
+    stated_cost_usd: float | None = None
 
     @property
     def scored(self) -> bool:

@@ -70,7 +70,8 @@ def cost_rise(row: Row) -> CostRise | str:
     """The one-sided test that the candidate costs more than 1.05 times the baseline's, or why there is none.
 
     Both sides are priced by the head's rates, so that a changed price is no rise. Only where another model is
-    recommended than before, and the head does not price the old one, do the baseline's rates price it.
+    recommended than before, and the head does not price the old one, do the baseline's rates price it. Tasks that do
+    not say what they used, and models without a price, are judged by the dollars that another tool stated, if it did.
     """
     head, baseline = row.head, row.baseline
     assert head is not None and baseline is not None
@@ -78,13 +79,20 @@ def cost_rise(row: Row) -> CostRise | str:
         return "scripted models use no tokens"
     old = _rates(baseline.candidate_model, head, baseline)
     new = _rates(head.candidate_model, head)
-    if old is None or new is None:
+    scored = [pair for pair in row.overlap.candidate if pair.scored]
+    pairs = [pair for pair in scored if _says(pair.before) and _says(pair.after)]
+    stated = [(pair.before.stated_cost_usd, pair.after.stated_cost_usd) for pair in scored]
+    if old and new and pairs:
+        before = tuple(cost_usd(pair.before.usage, old) for pair in pairs)
+        after = tuple(cost_usd(pair.after.usage, new) for pair in pairs)
+    elif found := [(then, now) for then, now in stated if then is not None and now is not None]:
+        before, after = tuple(then for then, _ in found), tuple(now for _, now in found)
+    elif old is None or new is None:
         return f"TokenJam has no price for {baseline.candidate_model if old is None else head.candidate_model}"
-    pairs = [pair for pair in row.overlap.candidate if pair.scored and _says(pair.before) and _says(pair.after)]
-    before = tuple(cost_usd(pair.before.usage, old) for pair in pairs)
-    after = tuple(cost_usd(pair.after.usage, new) for pair in pairs)
+    else:
+        return "no task says on both sides what it used"
     if not sum(before):
-        return "the baseline's candidate cost nothing" if pairs else "no task says on both sides what it used"
+        return "the baseline's candidate cost nothing"
     p = cost_regression_p(before, after, tolerance=TOLERANCE, seed=SEED, flips=FLIPS)
     return CostRise(before=before, after=after, p_value=p)
 

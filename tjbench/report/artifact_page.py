@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tjbench.compare.artifact import Artifact, Flag
+from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
 from tjbench.compare.pair import Trial
 from tjbench.report.page import Code, Page, Phrase, Section, Table, listing, sentence
 from tjbench.report.units import counted, dollars, interval_pp, number, p_value, pass_rate, percent, signed_pp, tokens
 from tjbench.report.words import FLAG, MOCK_ALERT, VERDICT_MARK, causes_phrase, cost_change, cost_sentence, models
 
 ASIDE = 10
+NOT_RECORDED = "not recorded"
 RATES_SOURCE = {
     "packaged": "TokenJam's own table",
     "override": "a local override",
@@ -43,6 +44,7 @@ def _alerts(artifact: Artifact) -> Iterator[Phrase]:
 
 def _numbers(artifact: Artifact) -> Table:
     stats = artifact.stats
+    spent = f"{dollars(artifact.original_cost_usd)} → {dollars(artifact.candidate_cost_usd)}"
     lines: list[tuple[str, str]] = [
         ("original pass", f"{_rate(artifact, artifact.original_pass)}, 95 % CI {_share(stats.original_ci_pp)}"),
         ("candidate pass", f"{_rate(artifact, artifact.candidate_pass)}, 95 % CI {_share(stats.candidate_ci_pp)}"),
@@ -53,7 +55,7 @@ def _numbers(artifact: Artifact) -> Table:
             f"{stats.mcnemar_b} broke, {stats.mcnemar_c} recovered, two-sided {p_value(stats.mcnemar_p_value)}",
         ),
         ("lower bound (95 %)", f"{signed_pp(stats.lower_bound_pp)}, margin {number(artifact.margin_pp, 1)} pp"),
-        ("cost", f"{dollars(artifact.original_cost_usd)} → {dollars(artifact.candidate_cost_usd)}"),
+        ("cost", spent if artifact.costs_known else NOT_RECORDED),
         ("cost Δ", cost_change(artifact.cost_delta_pct, artifact.claimed_saving_pct)),
         ("verdict", artifact.verdict.value),
     ]
@@ -91,19 +93,22 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
         yield (
             f"Detectable: a true drop of {number(artifact.stats.detectable_drop_pp, 1)} pp is found with 80 % power.",
         )
-    yield (
-        cost_sentence(
-            (artifact.original_cost_usd, artifact.candidate_cost_usd),
-            artifact.cost_delta_pct,
-            artifact.claimed_saving_pct,
-            artifact.output_token_inflation,
-        ),
-    )
+    if artifact.costs_known:
+        yield (
+            cost_sentence(
+                (artifact.original_cost_usd, artifact.candidate_cost_usd),
+                artifact.cost_delta_pct,
+                artifact.claimed_saving_pct,
+                artifact.output_token_inflation,
+            ),
+        )
     for role, trials in _by_role(artifact):
         spent = [trial.usage for trial in trials]
         read = sum(usage.input + usage.cache_read + usage.cache_write for usage in spent)
         shown = f"{tokens(read)} in, " if read else ""
-        yield (f"Tokens of the {role}: {shown}{tokens(sum(usage.output for usage in spent))} out.",)
+        written = sum(usage.output for usage in spent)
+        counts = f"{shown}{tokens(written)} out" if read or written or artifact.mock else NOT_RECORDED
+        yield (f"Tokens of the {role}: {counts}.",)
     yield from ((FLAG[flag],) for flag in artifact.flags)
 
 
@@ -116,11 +121,13 @@ def _by_role(artifact: Artifact) -> tuple[tuple[str, list[Trial]], ...]:
 
 def _facts(artifact: Artifact) -> Iterator[Phrase]:
     sampling = artifact.sampling
-    heat = "temperature not sent" if sampling.temperature is None else f"temperature {sampling.temperature}"
+    unset = "temperature not sent" if sampling.max_tokens else "no known temperature"
+    heat = unset if sampling.temperature is None else f"temperature {sampling.temperature}"
+    most = f"at most {number(sampling.max_tokens)} tokens an answer" if sampling.max_tokens else "no known output limit"
     yield (
         f"{counted(artifact.n_tasks, 'task')} of {number(artifact.suite.n_available)}, "
         f"{counted(sampling.samples, 'sample')} a task, {heat}, "
-        f"at most {number(sampling.max_tokens)} tokens an answer.",
+        f"{most}.",
     )
     yield (
         "tokenjam ",
@@ -131,10 +138,23 @@ def _facts(artifact: Artifact) -> Iterator[Phrase]:
     )
     for model, rates in artifact.rates.items():
         source = RATES_SOURCE.get(rates.source)
-        price = (
-            f"${rates.input:g} in, ${rates.output:g} out per million tokens ({source})" if source else "not recorded"
-        )
+        price = f"${rates.input:g} in, ${rates.output:g} out per million tokens ({source})" if source else NOT_RECORDED
         yield ("Price of ", Code(model), f": {price}.")
+    if artifact.costs_stated:
+        yield ("Dollars: as stated by the tool that measured, not tokens at these prices.",)
+    lacking = [name for name, is_missing in _lacking(artifact) if is_missing]
+    if lacking:
+        yield (f"Not recorded where it was measured: {', '.join(lacking)}.",)
     if artifact.judge:
         yield ("Judge: ", Code(artifact.judge), ".")
     yield ("Sandbox: ", Code(artifact.sandbox_level), "; scorer: ", Code(artifact.scorer_version), ".")
+
+
+def _lacking(artifact: Artifact) -> Iterator[tuple[str, bool]]:
+    """What a measurement of another tool may not say."""
+    used = [trial.usage for _, trials in _by_role(artifact) for trial in trials]
+    yield "prompts", artifact.suite.prompts_revision == UNKNOWN
+    yield "checks", artifact.suite.checks_revision == UNKNOWN
+    yield "input tokens", not artifact.mock and not any(usage.input for usage in used)
+    yield "output tokens", not artifact.mock and not any(usage.output for usage in used)
+    yield "dollars", not artifact.costs_known

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tjbench.compare.artifact import (
+    UNKNOWN,
     Artifact,
     Flag,
     SamplingRecord,
@@ -18,7 +19,6 @@ from tjbench.compare.pair import Rule
 from tjbench.pricing import Rates
 
 SCORER = "tokenjam-bench/0.1"
-UNKNOWN = "unknown"
 
 
 def is_legacy(data: Mapping[str, Any]) -> bool:
@@ -29,8 +29,8 @@ def is_legacy(data: Mapping[str, Any]) -> bool:
 def read_legacy(data: Mapping[str, Any]) -> Artifact:
     """Outcomes, costs and output tokens carry over and the verdict is computed by our rule.
 
-    Input tokens and rates were not kept, so costs are the file's own and cannot be repriced; prompts and checks were
-    not named, so its tasks pair only with tasks of the same format. Raises ``KeyError``, ``TypeError`` or
+    Input tokens and rates were not kept, so costs are as the file states them and cannot be repriced; prompts and
+    checks were not named, so its tasks pair only with tasks of the same format. Raises ``KeyError``, ``TypeError`` or
     ``ValueError`` where the file is not what it claims.
     """
     created = datetime.fromtimestamp(float(data["created_at"]), UTC)
@@ -94,6 +94,7 @@ def _task(task: Mapping[str, Any]) -> TaskRecord:
             "usage": {"output": int(task[f"{side}_output_tokens"])},
             "cause": None if passes == samples else UNKNOWN,
             "detail": str(task[f"{side}_detail"]),
+            "stated_cost_usd": task.get(f"{side}_cost_usd"),
         }
 
     return TaskRecord.model_validate(
