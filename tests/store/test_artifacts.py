@@ -55,6 +55,11 @@ def with_task(index: int, change: dict[str, Any], side: str | None = None) -> by
     return as_bytes(data)
 
 
+def refuse(*_: object, **__: object) -> None:
+    """What a file system without links answers."""
+    raise PermissionError(1, "Operation not permitted")
+
+
 # Writing
 
 
@@ -91,7 +96,10 @@ def test_every_write_makes_a_file_of_its_own(tmp_path: Path) -> None:
     assert {path.read_text(encoding="utf-8") for path in paths} == {dump(SMALL)}
 
 
-def test_an_existing_file_is_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("links", [True, False])
+def test_an_existing_file_is_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
     ids = iter(["aaaaaa", "aaaaaa", "bbbbbb", *["bbbbbb"] * 20])
     monkeypatch.setattr("tjbench.store.artifacts.secrets.token_hex", lambda _: next(ids))
     first = write_artifact(SMALL, tmp_path)
@@ -104,9 +112,6 @@ def test_an_existing_file_is_never_replaced(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
     monkeypatch.setattr(os, "link", refuse)
     path = write_artifact(SMALL, tmp_path)
     assert list(tmp_path.iterdir()) == [path]

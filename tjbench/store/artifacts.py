@@ -9,6 +9,7 @@ import secrets
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,16 +77,22 @@ def _named(temporary: Path, artifact: Artifact) -> Path:
     """Give the written file a name that no other has, in one step."""
     for _ in range(8):
         target = temporary.with_name(file_name(artifact, secrets.token_hex(3)))
-        try:
-            target.hardlink_to(temporary)
-        except FileExistsError:
-            continue
-        except OSError:
-            # Some file systems (FAT, SMB, FUSE) have no links: reserve the name, then rename over the reservation.
-            target.touch(0o644, exist_ok=False)
-            temporary.replace(target)
-        return target
+        with suppress(FileExistsError):
+            _name(temporary, target)
+            return target
     raise UsageError(f"cannot name a new artifact in {temporary.parent}", why="every name tried exists")
+
+
+def _name(temporary: Path, target: Path) -> None:
+    """Raises ``FileExistsError`` where the name is taken."""
+    try:
+        target.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems (FAT, SMB, FUSE) have no links: reserve the name, then rename over the reservation.
+        target.touch(0o644, exist_ok=False)
+        temporary.replace(target)
 
 
 def make_directory(directory: Path) -> None:
