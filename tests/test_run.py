@@ -210,3 +210,9 @@ def test_a_cloud_that_is_not_asked_directly_says_what_to_do(terminal: Terminal) 
     assert said.code == 2
     assert "cannot be asked directly" in said.err
     assert "Traceback" not in said.err
+
+
+def test_a_machine_without_git_measures_all_the_same(terminal: Terminal) -> None:
+    terminal.environ["PATH"] = str(terminal.root)
+    said = terminal.tjb("run", *SUITE, *PAIR, "--mock", "--limit", "2", "--json")
+    assert (said.code, json.loads(said.out)["commit"]) == (0, None)
