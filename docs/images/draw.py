@@ -14,14 +14,16 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>
-body {{ margin: 0; padding: 16px; background: #fff; color: #1f2328; font: 14px/1.5 "DejaVu Sans", sans-serif; width: 980px }}
+body {{ margin: 0; padding: 16px; background: #fff; color: #1f2328; width: 980px;
+  font: 14px/1.5 "DejaVu Sans", sans-serif }}
 .box {{ border: 1px solid #d1d9e0; border-radius: 6px }}
 .who {{ background: #f6f8fa; border-bottom: 1px solid #d1d9e0; padding: 8px 16px; color: #59636e }}
 .who b {{ color: #1f2328 }} .text {{ padding: 8px 16px }}
 table {{ border-collapse: collapse; font-size: 12.5px }} th, td {{ border: 1px solid #d1d9e0; padding: 5px 9px }}
 code {{ background: #eff1f3; border-radius: 5px; padding: .15em .35em; font: 12px "DejaVu Sans Mono", monospace }}
-blockquote {{ margin: 0; padding: 0 1em; color: #59636e; border-left: .25em solid #d1d9e0 }} summary {{ cursor: pointer }}
-</style><div class="box"><div class="who"><b>github-actions</b> bot commented</div><div class="text">{body}</div></div>"""
+blockquote {{ margin: 0; padding: 0 1em; color: #59636e; border-left: .25em solid #d1d9e0 }}
+</style>
+<div class="box"><div class="who"><b>github-actions</b> bot commented</div><div class="text">{body}</div></div>"""
 
 
 def main(source: Path, target: Path) -> None:
