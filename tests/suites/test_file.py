@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -9,9 +10,25 @@ from pathlib import Path
 import pytest
 
 from tjbench.errors import ExitCode, UsageError
-from tjbench.scoring.match import score_number, score_text
+from tjbench.models.model import Finish
+from tjbench.runner.attempt import Attempt
+from tjbench.sandbox import open_box
+from tjbench.scoring.judge import Judge, ScriptedJudge
+from tjbench.scoring.scorer import score_attempt
+from tjbench.suites.checks import CHECK_KINDS
+from tjbench.suites.entries import MAX_BYTES
 from tjbench.suites.file import load_file
-from tjbench.suites.task import Canned, Message, NumberCheck, Suite, TextCheck, UnitTests
+from tjbench.suites.task import (
+    Canned,
+    JsonCheck,
+    JudgedCheck,
+    Message,
+    NumberCheck,
+    Suite,
+    Task,
+    TextCheck,
+    UnitTests,
+)
 
 DOC = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 CHECK_TESTS = "def check(candidate):\n    assert candidate(1) == 2\n"
@@ -90,6 +107,13 @@ CHECKS = [
         {"unit_tests": {"entry_point": "f", "tests": CHECK_TESTS, "preamble": "import math\n"}},
         UnitTests(entry_point="f", tests=CHECK_TESTS, preamble="import math\n"),
     ),
+    ({"json": {"subset": {"b": 1, "a": [0.50]}}}, JsonCheck(mode="subset", expected='{"a":[0.5],"b":1}')),
+    ({"json": {"schema": {"type": "object"}}}, JsonCheck(mode="schema", expected='{"type":"object"}')),
+    ({"judged": {"criteria": "c"}}, JudgedCheck(criteria="c")),
+    (
+        {"judged": {"criteria": "c", "reference": "r", "threshold": 0.75}},
+        JudgedCheck(criteria="c", reference="r", threshold=0.75),
+    ),
     (
         {"unit_tests": {"entry_point": "f", "tests": CHECK_TESTS}},
         UnitTests(entry_point="f", tests=CHECK_TESTS, preamble=""),
@@ -123,20 +147,30 @@ def test_a_decimal_keeps_the_digits_that_were_written(tmp_path: Path) -> None:
         {"contains": "o"},
         {"choice": "A"},
         {"choice": "no", "labels": ["yes", "no"]},
+        {"json": {"subset": {"a": [1.50, None, {"b": "\u00e9"}]}}},
+        {"json": {"subset": {"a": {}}}},
+        {"json": {"subset": [1, 2]}},
+        {"json": {"subset": []}},
+        {"json": {"subset": [[]]}},
     ],
 )
 def test_derived_answers_for_the_mock_model_pass_and_fail_their_check(tmp_path: Path, check: object) -> None:
     (task,) = suite_of(tmp_path, task_line(check=check)).tasks
     assert task.canned is not None
     for answer, passed in ((task.canned.right, True), (task.canned.wrong, False)):
-        if isinstance(task.check, NumberCheck):
-            assert score_number(answer, task.check).passed is passed
-        else:
-            assert isinstance(task.check, TextCheck)
-            assert score_text(answer, task.check).passed is passed
+        attempt = Attempt(task_id=task.id, sample=0, text=answer, finish=Finish.STOP)
+        assert score_attempt(task, attempt, None).passed is passed
 
 
-@pytest.mark.parametrize("check", [{"regex": "a"}, {"unit_tests": {"entry_point": "f", "tests": CHECK_TESTS}}])
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"regex": "a"},
+        {"json": {"schema": {}}},
+        {"unit_tests": {"entry_point": "f", "tests": CHECK_TESTS}},
+        {"judged": {"criteria": "c", "reference": "r"}},
+    ],
+)
 def test_no_answer_is_made_up_where_none_can_be_derived(tmp_path: Path, check: object) -> None:
     assert suite_of(tmp_path, task_line(check=check)).tasks[0].canned is None
 
@@ -144,6 +178,30 @@ def test_no_answer_is_made_up_where_none_can_be_derived(tmp_path: Path, check: o
 def test_canned_answers_of_the_file_win(tmp_path: Path) -> None:
     (task,) = suite_of(tmp_path, task_line(canned={"right": "r", "wrong": "w"})).tasks
     assert task.canned == Canned(right="r", wrong="w")
+
+
+def test_the_suite_decides_what_a_percentage_is_worth_where_the_check_does_not(tmp_path: Path) -> None:
+    lines = [
+        task_line(check={"number": "0.6"}),
+        task_line(id="t2", check={"number": 60, "percent": "as_written"}),
+        task_line(id="t3", check={"exact": "60%"}),
+    ]
+    suite = suite_of(tmp_path, {"suite": {"percent": "as_fraction"}}, *lines)
+    assert [task.check for task in suite.tasks] == [
+        NumberCheck(expected="0.6", percent="as_fraction"),
+        NumberCheck(expected="60", percent="as_written"),
+        TextCheck(kind="exact", expected="60%"),
+    ]
+
+
+def test_a_compressed_suite_is_the_same_suite(tmp_path: Path) -> None:
+    plain = suite_of(tmp_path, {"suite": {"system": "s"}}, task_line())
+    path = tmp_path / "suite.jsonl.gz"
+    path.write_bytes(gzip.compress((tmp_path / "suite.jsonl").read_bytes()))
+    assert load_file(path, name="suite.jsonl", packaged=False) == plain
+    path.write_bytes(gzip.compress(b"\n" + b" " * (MAX_BYTES + 1)))
+    with pytest.raises(UsageError, match="is larger than 64 MiB"):
+        load_file(path, name="s", packaged=False)
 
 
 def test_changing_a_prompt_changes_the_prompts_revision_only(tmp_path: Path) -> None:
@@ -161,6 +219,9 @@ def test_blank_lines_and_a_byte_order_mark_do_not_matter_and_lines_end_at_newlin
     assert suite.tasks[0].messages[0].content == "a\u2028b"
 
 
+NESTED: list[object] = []
+for _ in range(101):
+    NESTED = [NESTED]
 REFUSED: list[tuple[dict[str, object], str]] = [
     (task_line(prompt=None, promt="x"), r"unknown field 'promt'[\s\S]*allowed: id, prompt[\s\S]*did you mean 'prompt'"),
     (task_line(check={"numbr": 1}), r"check: must hold exactly one of number, exact[\s\S]*did you mean 'number'"),
@@ -185,6 +246,30 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     (task_line(check={"unit_tests": {"entry_point": "f", "tests": "x = 1"}}), r"tests: must define check\(candidate\)"),
     (task_line(check={"unit_tests": {"entry_point": "f", "tests": "def check(:"}}), "unit_tests.tests: is not Python"),
     (task_line(check={"unit_tests": {"entry_point": "f", "test": ""}}), r"'test' in check.unit_tests[\s\S]*'tests'"),
+    (task_line(check={"json": {"subst": {}}}), r"unknown field 'subst' in check.json[\s\S]*did you mean 'subset'"),
+    (task_line(check={"json": {}}), "check.json: must hold either subset or schema"),
+    (task_line(check={"json": {"subset": {"a": 1}, "schema": {}}}), "check.json: must hold either subset or schema"),
+    (task_line(check={"json": {"subset": {}}}), "check.json.subset: must hold at least one key"),
+    (task_line(check={"json": {"subset": "x"}}), "check.json.subset: must be an object or a list"),
+    (task_line(check={"json": {"subset": NESTED}}), "check.json.subset: must not be nested more than 100 deep"),
+    (task_line(check={"json": {"schema": {"type": "objct"}}}), "check.json.schema: type is not a schema: 'objct'"),
+    (task_line(check={"json": {"schema": []}}), "check.json.schema: must be an object"),
+    (task_line(check={"json": {"schema": {"$ref": "https://x.invalid/y"}}}), "check.json.schema: .*nothing is fetched"),
+    (task_line(check={"json": {"schema": {"$ref": "#/$defs/a"}}}), "check.json.schema: .*points nowhere"),
+    (task_line(check={"json": {"schema": {"pattern": "("}}}), "check.json.schema: pattern is not a schema"),
+    (task_line(check={"json": {"schema": {"$schema": "mine"}}}), "check.json.schema: .*no draft of JSON Schema"),
+    (
+        task_line(check={"json": {"schema": {"patternProperties": {}, "unevaluatedProperties": False}}}),
+        "check.json.schema: cannot hold both",
+    ),
+    (task_line(check={"judged": {}}), r"check.judged.criteria is missing[\s\S]*criteria, reference, threshold"),
+    (task_line(check={"judged": {"criteria": " "}}), "check.judged.criteria: must not be blank"),
+    (task_line(check={"judged": {"criteria": "c", "threshold": 0}}), "check.judged.threshold: .*greater than 0"),
+    (
+        task_line(check={"judged": {"criteria": "c", "threshold": 7}}),
+        "check.judged.threshold: .*less than or",
+    ),
+    (task_line(check={"judged": "c"}), "check.judged: must be an object"),
     (task_line(canned={"rigth": "1"}), r"unknown field 'rigth' in canned[\s\S]*did you mean 'right'"),
     (task_line(canned={"right": "1"}), "the field canned.wrong is missing"),
     (task_line(id=7), "id: must be a string"),
@@ -257,15 +342,30 @@ def test_what_is_no_file_is_refused(tmp_path: Path, place: str) -> None:
         load_file(tmp_path / place, name="s", packaged=False)
 
 
-def test_every_example_of_the_documentation_loads(tmp_path: Path) -> None:
-    examples = re.findall(r"^```jsonl\n(.*?)^```$", DOC.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    kinds = set()
-    for number, example in enumerate(examples):
-        path = tmp_path / f"{number}.jsonl"
-        path.write_text(example, encoding="utf-8")
-        for task in load_file(path, name="doc", packaged=False).tasks:
-            kinds.add(task.check.kind)
-            if task.canned and isinstance(task.check, TextCheck):
-                assert score_text(task.canned.right, task.check).passed is True
-                assert score_text(task.canned.wrong, task.check).passed is False
-    assert kinds == {"number", "exact", "contains", "regex", "choice", "unit_tests"}
+EXAMPLE = re.compile(r"^```(jsonl|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = [(kind, text) for kind, text in EXAMPLE.findall(DOC.read_text(encoding="utf-8"))]
+
+
+def documented(tmp_path: Path) -> list[Task]:
+    tasks: list[Task] = []
+    for number, (kind, text) in enumerate(EXAMPLES):
+        path = tmp_path / f"{number}.{kind}"
+        path.write_text(text, encoding="utf-8")
+        tasks += load_file(path, name="doc", packaged=False).tasks
+    return tasks
+
+
+def test_the_documentation_shows_every_kind_of_check_in_both_formats(tmp_path: Path) -> None:
+    assert {task.check.kind for task in documented(tmp_path)} == set(CHECK_KINDS)
+    assert {kind for kind, _ in EXAMPLES} == {"jsonl", "yaml"}
+
+
+def test_the_documentations_answers_pass_and_fail_as_it_says(tmp_path: Path) -> None:
+    tasks = documented(tmp_path)
+    judge = Judge(ScriptedJudge({task.id: frozenset({task.canned.right}) for task in tasks if task.canned}))
+    with open_box(workers=1, trusted=True) as box:
+        for task in tasks:
+            assert task.canned is not None, task.id
+            for text, passed in ((task.canned.right, True), (task.canned.wrong, False)):
+                attempt = Attempt(task_id=task.id, sample=0, text=text, finish=Finish.STOP)
+                assert score_attempt(task, attempt, box, judge).passed is passed, task.id
