@@ -16,6 +16,7 @@ import pytest
 from tests.fakes.model import FakeModel, response
 from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_tokenjam, snapshot
+from tjbench.action import open_action, read_config
 from tjbench.bench import Bench, BenchResult, RowPlan, Settings
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.config import Config, ModelSpec, config_of, parse_config
@@ -227,6 +228,12 @@ def test_on_a_pull_request_the_judge_is_the_base_commits() -> None:
     assert config.judge == base.judge
     assert changed == ["[judge]"]
     assert parse_config("", "head").with_policy_of(base)[0].judge == base.judge
+
+
+def test_the_actions_input_names_the_judge(tmp_path: Path) -> None:
+    environ = {"INPUT_JUDGE": "openai:named", "GITHUB_EVENT_NAME": "schedule"}
+    config, _ = read_config(open_action(environ, tmp_path, io.StringIO()))
+    assert config.judge.model == "openai:named"
 
 
 @pytest.mark.parametrize(
