@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections import Counter
@@ -55,7 +56,7 @@ class Judge:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._lock = threading.Lock()
-        self._verdicts: dict[tuple[Mapping[str, str], ...] | str, Future[Verdict]] = {}
+        self._verdicts: dict[bytes, Future[Verdict]] = {}
         self._ended: ModelError | None = None
         self._failures: Counter[str] = Counter()
         self.usage = Usage()
@@ -95,7 +96,7 @@ class Judge:
         self._model.close()
 
     def _verdict(self, task: Task, messages: tuple[Mapping[str, str], ...]) -> Verdict:
-        key = json.dumps(messages)
+        key = hashlib.sha256(json.dumps(messages).encode()).digest()
         with self._lock:
             future = self._verdicts.get(key)
             asking = future is None
