@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -116,6 +117,14 @@ def dump(artifact: Artifact) -> str:
 
 def parse_artifact(content: bytes, name: str) -> Artifact:
     """Read one artifact, ours or of the older format. Raises ``UsageError`` naming the file and what is wrong."""
+    artifact, _ = parse_claims(content, name)
+    if broken := _contradiction(artifact):
+        raise UsageError(f"{name} is not an artifact", why=broken)
+    return artifact
+
+
+def parse_claims(content: bytes, name: str) -> tuple[Artifact, dict[str, Any]]:
+    """One artifact whose counts may not follow from its tasks, and the file's own words. Raises ``UsageError``."""
     try:
         data = json.loads(content)
         if b"\\ud" in content or b"\\uD" in content:
@@ -136,16 +145,14 @@ def parse_artifact(content: bytes, name: str) -> Artifact:
         raise UsageError(f"{name} is not an artifact", why=f"it lacks {error}") from error
     except (TypeError, ValueError, OverflowError, OSError) as error:
         raise UsageError(f"{name} is not an artifact", why=f"{type(error).__name__}: {error}"[:300]) from error
-    if broken := _contradiction(artifact):
-        raise UsageError(f"{name} is not an artifact", why=broken)
-    return artifact
+    twice = [task_id for task_id, count in Counter(t.task_id for t in artifact.tasks).items() if count > 1]
+    if twice:
+        raise UsageError(f"{name} is not an artifact", why=f"task id {twice[0]!r} stands in it twice")
+    return artifact, data
 
 
 def _contradiction(artifact: Artifact) -> str:
     """What the file says of its tasks that its tasks do not bear out; empty where all is well."""
-    twice = [task_id for task_id, count in Counter(t.task_id for t in artifact.tasks).items() if count > 1]
-    if twice:
-        return f"task id {twice[0]!r} stands in it twice"
     scored = sum(task.original.scored and task.candidate.scored for task in artifact.tasks)
     said = (artifact.n_tasks, artifact.n_scored, artifact.n_unscored)
     held = (len(artifact.tasks), scored, len(artifact.tasks) - scored)
@@ -185,9 +192,18 @@ def parse_files(files: Mapping[str, bytes]) -> Loaded:
 
 def read_file(path: Path) -> Artifact:
     """Read the artifact that the user named."""
+    return parse_artifact(_content(path), str(path))
+
+
+def read_claims(path: Path) -> tuple[Artifact, dict[str, Any]]:
+    """Read the artifact that the user named, to hold its words against its tasks."""
+    return parse_claims(_content(path), str(path))
+
+
+def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path} is not an artifact", why=f"larger than {MAX_BYTES >> 20} MiB")
-        return parse_artifact(path.read_bytes(), str(path))
+        return path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
