@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from packaging.version import InvalidVersion, Version
+
 from tjbench.ci import GateResult, run_gate, unconcluded
 from tjbench.compare.decision import Decision, Status
 from tjbench.config import Config, Policy, parse_config
@@ -165,12 +167,27 @@ def _measured(run: ActionRun, config: Config, *, record: bool) -> GateResult:
     trusted = run.choice("allow-overrides", "true", "false") == "true"
     snapshot = run.place.snapshot(config, trust_overrides=trusted)
     run.commands.print(f"tokenjam {snapshot.version}, asked by {snapshot.lookup}")
+    _require_version(run.value("tokenjam-version"), snapshot.version)
     with ExitStack() as stack:
         options = RunOptions(
             out=run.place.inside(run.value("results-dir")), journal=_journal(run, stack), commit=_commit(run)
         )
         measurement = stack.enter_context(run.place.opened(config, snapshot, Progress(run.log), options))
         return run_gate(measurement, baseline)
+
+
+def _require_version(wanted: str, found: str) -> None:
+    """The container brings tokenjam to the wanted version; elsewhere it is what is installed, and must be that."""
+    try:
+        differs = Version(wanted) != Version(found)
+    except InvalidVersion:
+        return
+    if differs:
+        raise UsageError(
+            f"tokenjam {wanted} is asked for, and {found} is installed",
+            why="only the action's container installs another version",
+            fix=f"pip install tokenjam=={wanted}, or set tokenjam-version: installed",
+        )
 
 
 def _commit(run: ActionRun) -> str | None:

@@ -42,6 +42,11 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
     decision = judge(matrix, run.config, run.rows, baseline, result)
     notes = (*decision.notes, *tokenjam_notes(run.snapshot))
     update = {"notes": notes, "tokenjam_version": run.snapshot.version}
+    if baseline.label.declined:
+        names = ", ".join(path.name for path in written)
+        update |= {"recorded": tuple(str(path) for path in written)}
+        if decision.status is Status.NO_BASELINE:
+            update["reasons"] = (f"recorded {names}, compared with nothing, as asked",)
     return GateResult(decision=decision.model_copy(update=update), artifacts=written)
 
 

@@ -10,7 +10,7 @@ from tjbench.ci import GateResult, run_gate, unconcluded
 from tjbench.config import Config
 from tjbench.errors import ExitCode, IncompleteError
 from tjbench.progress import Progress
-from tjbench.tell import tell_decision
+from tjbench.tell import require_writable, tell_decision
 from tjbench.workplace import MOCK_NOTICE, RunOptions, Workplace
 
 
@@ -28,6 +28,9 @@ class CiRequest:
 
 def run_ci(request: CiRequest, place: Workplace, *, stdout: TextIO, stderr: TextIO) -> ExitCode:
     """Pin the baseline first, then measure, decide and tell. On a CI machine price overrides are not applied."""
+    for path in (request.markdown, request.html):
+        if path:
+            require_writable(path)
     try:
         result = _measured(request, place, stderr)
     except IncompleteError as error:

@@ -16,7 +16,7 @@ from tjbench.report.markdown import render_artifact
 from tjbench.rows import Rows, judge_of, plan_rows
 from tjbench.store.artifacts import dump
 from tjbench.store.transcripts import write_transcripts
-from tjbench.tell import write_text
+from tjbench.tell import require_writable, write_text
 from tjbench.workplace import MOCK_NOTICE, RunOptions, Workplace
 
 
@@ -33,6 +33,8 @@ class RunRequest:
 
 def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: TextIO) -> ExitCode:
     """Measure and tell: people read stderr under ``--json`` and stdout otherwise."""
+    if request.html:
+        require_writable(request.html)
     snapshot = place.snapshot(request.config, trust_overrides=True)
     for name in snapshot.overrides:
         print(f"warning: prices are overridden by {name}", file=stderr)

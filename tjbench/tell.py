@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
@@ -14,9 +16,11 @@ from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow
 from tjbench.compare.matrix import Matrix
 from tjbench.config import Config
 from tjbench.errors import ExitCode, UsageError
-from tjbench.report.html import render_html
-from tjbench.report.markdown import render_decision, render_series
-from tjbench.store.artifacts import Baseline, load_path
+from tjbench.report.html import render_artifact_html, render_html
+from tjbench.report.markdown import render_artifact, render_decision, render_series
+from tjbench.store.artifacts import Baseline, dump, load_path, read_claims
+from tjbench.store.legacy import is_legacy
+from tjbench.verify import Verification, verify, verify_legacy
 
 
 def tell_decision(
@@ -78,6 +82,42 @@ def tell_matrix(directory: Path, *, as_json: bool, stdout: TextIO) -> ExitCode:
     return code
 
 
+def tell_report(
+    path: Path, *, checked: bool, as_json: bool, html: Path | None, stdout: TextIO, stderr: TextIO
+) -> ExitCode:
+    """`tjb report`: a stored artifact as a report, or ``checked``: whether its numbers follow from its tasks."""
+    artifact, data = read_claims(path)
+    if html:
+        write_text(html, render_artifact_html(artifact))
+        stderr.write(f"report: {html}\n")
+    if not checked:
+        stdout.write(dump(artifact) if as_json else render_artifact(artifact))
+        return ExitCode.PASSED
+    found = verify_legacy(data, artifact) if is_legacy(data) else verify(artifact)
+    stdout.write(json.dumps(verification_json(path, found), indent=1) + "\n" if as_json else _verdict_on(path, found))
+    return ExitCode.REGRESSION if found.mismatches else ExitCode.PASSED
+
+
+def verification_json(path: Path, found: Verification) -> dict[str, object]:
+    """What was recomputed, what differs, and what could not be recomputed."""
+    return {
+        "file": str(path),
+        "verified": not found.mismatches,
+        "n_checked": found.checked,
+        "mismatches": [asdict(mismatch) for mismatch in found.mismatches],
+        "not_recomputed": dict(found.unverifiable),
+    }
+
+
+def _verdict_on(path: Path, found: Verification) -> str:
+    wrong = len(found.mismatches)
+    result = f"{wrong} of {found.checked} do not follow" if wrong else f"all {found.checked} follow"
+    lines = [f"{path}: of its derived numbers {result} from its tasks"]
+    lines += [f"  {mismatch}" for mismatch in found.mismatches]
+    lines += [f"  not recomputed: {name}: {why}" for name, why in found.unverifiable.items()]
+    return "\n".join([*lines, ""])
+
+
 def columns(stream: TextIO) -> int | None:
     """The width of the terminal that ``stream`` is; ``None`` for a file or a pipe."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
@@ -119,6 +159,14 @@ def series_json(series: Matrix, decision: Decision, code: ExitCode) -> dict[str,
         "last": [_dumped(row) for row in decision.rows],
         "notes": decision.notes,
     }
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a report path before anything is spent; raises ``UsageError``."""
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}", why="it is a directory", fix="name a file in it")
+    if path.parent.exists() and not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}", why=f"{path.parent} is not writable", fix="name another file")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -140,7 +140,19 @@ class Workplace:
         path = self.root / (name or CONFIG_NAME)
         if name is None and not path.exists():
             return Config()
+        if self.confined:
+            self.inside(name or CONFIG_NAME)
         return parse_config(self.read_text(path), name or CONFIG_NAME)
+
+    def default_notice(self, name: str | None) -> str | None:
+        """What to say where no file is named and none is there, so that the embedded default holds."""
+        if name is not None or (self.root / CONFIG_NAME).exists():
+            return None
+        above = next(
+            (str(parent / CONFIG_NAME) for parent in self.root.parents if (parent / CONFIG_NAME).is_file()), ""
+        )
+        hint = f"; is {above} meant? Run there, or name it with --config" if above else ""
+        return f"no {CONFIG_NAME} in {self.root}: the embedded default is measured{hint}"
 
     def read_text(self, path: Path) -> str:
         """A small UTF-8 file that the user named."""
@@ -170,7 +182,7 @@ class Workplace:
                 raise UsageError("baseline path: names no directory", fix="write path:results/baseline")
             return Baseline(label=BaselineLabel(ref=request), loaded=load_path(self.root / place))
         if request == "none":
-            label = BaselineLabel(notes=("no baseline was asked for",))
+            label = BaselineLabel(notes=("no baseline was asked for",), declined=True)
             return Baseline(label=label, loaded=Loaded(artifacts={}, rejected={}))
         checkout = self.checkout
         if request == "auto" and repository is None and checkout.head() is None:

@@ -34,7 +34,7 @@ def matrix(
 
     Exits 1 when the last step of a series is a regression.
 
-    Example: tjb matrix --dir results/evidence/live
+    Example: tjb matrix --dir results
     """
     from tjbench.tell import tell_matrix
 
@@ -101,6 +101,8 @@ def ci(
         "alpha": alpha,
         "margin_pp": margin_pp,
     }
+    if notice := place.default_notice(config):
+        print(f"tjb ci: {notice}", file=sys.stderr)
     request = CiRequest(
         config=overridden(place.read_config(config), flags, "--"),
         baseline=baseline,

@@ -104,11 +104,12 @@ class Pooled(_Record):
 
 
 class BaselineLabel(_Record):
-    """What the run was compared with: a ref, its commit, and how it was found."""
+    """What the run was compared with: a ref, its commit, and how it was found. ``declined``: with nothing, as asked."""
 
     ref: str | None = None
     sha: str | None = None
     notes: tuple[str, ...] = ()
+    declined: bool = False
 
 
 class Decision(_Record):
@@ -123,4 +124,5 @@ class Decision(_Record):
     baseline: BaselineLabel = BaselineLabel()
     tokenjam_version: str | None = None
     mock: bool = False
+    recorded: tuple[str, ...] = Field(default=(), description="artifacts to commit, where no baseline was asked for")
     cost_usd: float = Field(default=0.0, description="spent by this run")

@@ -183,10 +183,22 @@ def _reasons(
 def _calm(status: Status, decided: Sequence[DecisionRow]) -> str:
     return {
         Status.PASS: _all_clear(decided),
-        Status.NO_BASELINE: "no baseline yet: nothing to compare with",
+        Status.NO_BASELINE: _no_baseline(decided),
         Status.INCONCLUSIVE: "no regression found, and too little evidence to rule one out",
         Status.INCOMPLETE: "nothing was measured",
     }[status]
+
+
+def _no_baseline(decided: Sequence[DecisionRow]) -> str:
+    """A baseline of other rows is a configuration that differs, which a first run is not."""
+    held = [row for row in decided if row.vs_baseline.status is RowStatus.NOT_RE_MEASURED]
+    if not held:
+        return "no baseline yet: nothing to compare with"
+    measured = [row for row in decided if row.vs_baseline.status is RowStatus.NO_BASELINE]
+    return (
+        f"nothing to compare with: the baseline holds {_title(held[0])}, and this run measured {_title(measured[0])}; "
+        "record the baseline with the same suite, original and candidate"
+    )
 
 
 def _all_clear(decided: Sequence[DecisionRow]) -> str:

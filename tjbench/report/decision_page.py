@@ -48,8 +48,14 @@ FORK: Phrase = (
 SEED: tuple[Phrase, ...] = (
     ("To give the next run something to compare with, record one on the release branch:",),
     ("check out the branch, for example ", Code("release/1.0"), ", where the keys are set;"),
-    ("run ", Code("tjb ci --baseline none --out results"), ", or this action with ", Code("mode: record"), ";"),
-    ("commit the ", Code("results/tjbench_*.json"), " it writes to that branch."),
+    (
+        "run ",
+        Code("tjb ci --baseline none"),
+        ", or this action with ",
+        Code("mode: record"),
+        ", with the same configuration and inputs as here;",
+    ),
+    ("commit the artifacts that it names to that branch.",),
 )
 BASELINE_SHA = 12
 ASIDE = 10
@@ -68,10 +74,17 @@ def decision_page(decision: Decision, run_url: str | None = None) -> Page:
         alerts=tuple(_alerts(decision)),
         tables=(Table(header=HEADER, rows=tuple(_cells(row) for row in ordered), right=NUMBERS),) if ordered else (),
         legend=LEGEND if ordered else (),
-        steps=SEED if decision.status is Status.NO_BASELINE else (),
+        steps=_steps(decision),
         sections=tuple(Section(title=_title(row), lines=tuple(_details(row))) for row in ordered),
         facts=tuple(_facts(decision, run_url)),
     )
+
+
+def _steps(decision: Decision) -> tuple[Phrase, ...]:
+    if decision.recorded:
+        first = "To make this the baseline, commit to your release branch, for example release/1.0:"
+        return ((first,), *((Code(path),) for path in decision.recorded))
+    return SEED if decision.status is Status.NO_BASELINE else ()
 
 
 def _urgency(row: DecisionRow) -> tuple[int, bool]:
