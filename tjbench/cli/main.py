@@ -39,10 +39,10 @@ def _terminate(*_: object) -> NoReturn:
 
 def register_commands() -> None:
     """Add every command to ``app``, once."""
-    from tjbench.cli import action, gate, info, run, score
+    from tjbench.cli import action, gate, info, run, score, stored
 
     if not app.registered_commands:
-        for group in (run, score, gate, info, action):
+        for group in (run, score, gate, stored, info, action):
             group.register(app)
 
 
