@@ -483,6 +483,16 @@ def test_price_files_in_the_workspace_are_listed_and_not_applied(shop: Shop) -> 
     assert ".tj/config.toml" in shop.comments()[0]
 
 
+def test_a_journal_behind_a_committed_link_is_refused_before_any_call(shop: Shop) -> None:
+    workspace = shop.clone("main")
+    (workspace / "plain").mkdir()
+    (workspace / "link").symlink_to("plain")
+    got = shop.run(workspace=workspace, journal_dir="link")
+    assert got.code == USAGE
+    assert "journal-dir link passes the symbolic link" in got.annotations("error")[0]
+    assert shop.provider.asks == []
+
+
 def test_a_journal_spares_the_second_run_its_calls(shop: Shop) -> None:
     shop.commit("main", {".gitignore": b"answers/\n"})
     workspace = shop.clone("main")

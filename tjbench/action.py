@@ -263,13 +263,13 @@ def _journal(run: ActionRun, stack: ExitStack) -> Path:
     named = run.given.get("journal-dir")
     if named is None:
         return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tjbench-journal-")))
-    directory = (run.place.root / named).resolve()
-    if run.place.checkout.tracks(directory):
+    if brought := run.place.checkout.brings(Path(named)):
         raise UsageError(
-            f"journal-dir {named} is tracked by git",
+            f"journal-dir {named} {brought}",
             why="a pull request could bring its own answers",
-            fix="name a directory that actions/cache restores and git ignores",
+            fix="name a plain directory that actions/cache restores and git ignores",
         )
+    directory = (run.place.root / named).resolve()
     stack.callback(lambda: give_to_owner(list(directory.glob("*")), run.place.root))
     return directory
 

@@ -132,3 +132,70 @@ def test_the_repositorys_own_configuration_runs_nothing_and_swaps_nothing(root: 
 def test_a_git_directory_of_the_environment_is_not_followed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", "/nonexistent")
     assert [name for name, _ in Checkout(root=root).branches()] == ["main"]
+
+
+# --- what a commit may have brought
+
+
+def submodule(root: Path, tmp_path: Path) -> None:
+    """``vendor`` is another repository, checked out as a gitlink, with answers of its own."""
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q", "-b", "main")
+    commit(other, {"answers/journal.jsonl": b"forged"})
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "vendor")
+    commit(root, {"sub/tracked/a.txt": b""})
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("plain", ""),
+        ("sub/new/deep", ""),
+        ("../outside", ""),
+        ("vendor/../plain", ""),
+        ("sub", "is tracked by git"),
+        (".", "is tracked by git"),
+        ("SUB/tracked", "is tracked by git"),
+        ("README", "is tracked by git"),
+        ("README/x", "lies in a file that is tracked by git"),
+        ("vendor", "lies in a git repository of its own, vendor"),
+        ("vendor/answers", "lies in a git repository of its own, vendor"),
+        ("plain/../vendor/new", "lies in a git repository of its own, vendor"),
+    ],
+)
+def test_a_directory_that_a_commit_can_fill_is_named_so(root: Path, tmp_path: Path, place: str, why: str) -> None:
+    submodule(root, tmp_path)
+    (root / "plain").mkdir()
+    assert Checkout(root=root).brings(Path(place)) == why
+    assert Checkout(root=root).brings(root / place) == why
+
+
+def test_a_submodule_is_one_without_its_git_file_too(root: Path, tmp_path: Path) -> None:
+    submodule(root, tmp_path)
+    (root / "vendor" / ".git").unlink()
+    assert Checkout(root=root).brings(Path("vendor/answers")) == "lies in a submodule that is tracked by git"
+
+
+@pytest.mark.parametrize("target", ["vendor/answers", "plain", "../outside", "absent"])
+def test_a_link_inside_the_checkout_is_not_followed_wherever_it_leads(root: Path, tmp_path: Path, target: str) -> None:
+    submodule(root, tmp_path)
+    (root / "deep").mkdir()
+    (root / "deep" / "link").symlink_to(root / target)
+    (tmp_path / "away").symlink_to(root)
+    for path in (Path("deep/link"), Path("deep/link/more"), Path("deep/link/../x"), tmp_path / "away/deep/link"):
+        assert Checkout(root=root).brings(path).startswith("passes the symbolic link"), path
+
+
+def test_a_link_outside_the_checkout_is_the_users_own(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "link").symlink_to("cache")
+    assert Checkout(root=root).brings(tmp_path / "link") == ""
+    (tmp_path / "back").symlink_to(root)
+    assert Checkout(root=root).brings(tmp_path / "back") == "is tracked by git"
+
+
+def test_what_git_cannot_say_is_refused(root: Path, tmp_path: Path) -> None:
+    (root / ".git" / "index").write_bytes(b"broken")
+    assert Checkout(root=root).brings(Path("plain")).startswith("may be tracked by git, which cannot say: ")
+    assert Checkout(root=root).brings(tmp_path / "outside") == ""

@@ -77,12 +77,31 @@ class Checkout:
         oid = self._list(sha, tuple(parents)).get("/".join(parts))
         return self._blobs([oid])[0] if oid else None
 
-    def tracks(self, directory: Path) -> bool:
-        """Whether git follows any file of ``directory``, which lies in this checkout or anywhere else."""
-        if not directory.is_relative_to(self.root.resolve()):
-            return False
-        answer = self._run("ls-files", "--", f":(literal){directory.relative_to(self.root.resolve())}")
-        return answer.returncode == 0 and bool(answer.stdout.strip())
+    def brings(self, directory: Path) -> str:
+        """Why a commit may have put files into ``directory``, which lies in this checkout or anywhere else; empty where
+        none can. Raises ``UsageError`` without git."""
+        root = self.root.resolve()
+        if link := _link_inside(root, self.root.absolute() / directory):
+            return f"passes the symbolic link {link}"
+        place = (self.root / directory).resolve()
+        if not place.is_relative_to(root):
+            return ""
+        within = [step for step in (place, *place.parents) if step.is_relative_to(root) and step != root]
+        if nested := next((step for step in within if os.path.lexists(step / ".git")), None):
+            return f"lies in a git repository of its own, {nested.relative_to(root)}"
+        top = within[-1].relative_to(root) if within else "."
+        answer = self._run("ls-files", "--stage", "-z", "--", f":(literal,icase){top}")
+        if answer.returncode != 0:
+            return f"may be tracked by git, which cannot say: {answer.stderr.decode(errors='replace').strip()}"
+        wanted = os.fsencode(place.relative_to(root)).lower()
+        for entry in filter(None, answer.stdout.split(b"\0")):
+            meta, _, name = entry.partition(b"\t")
+            name = name.lower()  # a file system may not tell A from a
+            if wanted.startswith(name + b"/"):
+                return f"lies in a {'submodule' if meta.startswith(b'160000') else 'file'} that is tracked by git"
+            if wanted in {b".", name} or name.startswith(wanted + b"/"):
+                return "is tracked by git"
+        return ""
 
     def _list(self, sha: str, directory: tuple[str, ...]) -> dict[str, str]:
         """Regular files directly in ``directory``: path to object id. Links and submodules are left out."""
@@ -151,3 +170,15 @@ def _branch_name(ref: str) -> tuple[str, tuple[int, str]]:
         return ref.removeprefix("refs/heads/"), (0, "")
     remote, _, name = ref.removeprefix("refs/remotes/").partition("/")
     return name, (1 if remote == "origin" else 2, remote)
+
+
+def _link_inside(root: Path, path: Path) -> Path | None:
+    """The first symbolic link inside ``root`` that ``path`` passes, followed step by step as the system does."""
+    here = Path(path.anchor)
+    for part in path.parts[1:]:
+        here = here.parent if part == ".." else here / part
+        if here.is_symlink():
+            if here.parent.resolve().is_relative_to(root):
+                return here
+            here = here.resolve()
+    return None
