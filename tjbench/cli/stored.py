@@ -1,7 +1,8 @@
-"""`tjb report` and `tjb plan`: what a stored measurement says, and what the next one needs."""
+"""`tjb report`, `tjb plan` and `tjb import`: stored measurements, what the next one needs, and those of other tools."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     app.command()(report)
     app.command()(plan)
+    app.command("import")(import_)
 
 
 def report(
@@ -54,3 +56,42 @@ def plan(
     from tjbench.plan import tell_plan
 
     return tell_plan(artifact, drop_pp=drop_pp, suite=suite, as_json=json, stdout=sys.stdout)
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files.", show_default=False)],
+    tool: Annotated[str, typer.Option("--from", help="What wrote them: csv, promptfoo, inspect, lm-eval or deepeval.")],
+    original: Annotated[str, typer.Option(help="The model in use, as provider:model.")],
+    candidate: Annotated[str, typer.Option(help="The cheaper model, as provider:model.")],
+    suite: Annotated[
+        str | None, typer.Option(help="Name of the suite, or which of several; default: as the results say.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="The score that decides, where there are several; default: the first.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Pass from this score on, where it is neither 0 nor 1.")
+    ] = None,
+    out: options.Out = Path("results"),
+    json: options.Json = False,
+) -> int:
+    """Make artifacts of results that another tool measured, one a suite, with their cost where they have one.
+
+    They pass through tjb gate, matrix, report and plan like our own. Exits 3 where too many tasks are unscored.
+
+    Example: tjb import --from promptfoo results.json --original openai:gpt-4o --candidate openai:gpt-4o-mini
+    """
+    from tjbench.imported import ImportRequest, import_results
+    from tjbench.imports.outcome import Choice
+
+    request = ImportRequest(
+        tool=tool,
+        files=tuple(files),
+        original=original,
+        candidate=candidate,
+        suite=suite,
+        choice=Choice(metric=metric, threshold=threshold),
+        out=out,
+        json=json,
+    )
+    return import_results(request, os.environ, Path.cwd(), stdout=sys.stdout, stderr=sys.stderr)
