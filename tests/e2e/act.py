@@ -18,7 +18,7 @@ _OUTPUTS = "outputs of the step: "
 
 WORKFLOW = f"""\
 name: gate
-on: [pull_request, push]
+on: pull_request
 permissions:
   contents: read
   pull-requests: write
@@ -85,18 +85,31 @@ class Act:
         workspace: Path,
         event: Mapping[str, Any],
         *,
-        name: str = "pull_request",
+        workflow: str = "gate.yml",
         env: Mapping[str, str],
         secrets: Mapping[str, str],
         variables: Mapping[str, str],
     ) -> Job:
-        """Run the event's workflow in ``workspace``, which the job's containers share with the host."""
+        """Run a workflow for ``event``, a pull request, in ``workspace``, which its containers share with the host."""
         payload = self.home / "event.json"
         payload.write_text(json.dumps(event), encoding="utf-8")
         given = {"--env": env, "--secret": secrets, "--var": variables}
         options = [word for flag, values in given.items() for pair in values.items() for word in (flag, "=".join(pair))]
-        command = [str(self.binary), name, "--json", "--bind", "--rm", "--no-cache-server", "-e", str(payload)]
-        command += ["-P", f"ubuntu-latest={IMAGE}", "--pull=false", "--action-offline-mode", *options]
+        command = [
+            str(self.binary),
+            "pull_request",
+            "-W",
+            f".github/workflows/{workflow}",
+            "--json",
+            "--bind",
+            "--rm",
+            "--no-cache-server",
+            "-e",
+            str(payload),
+        ]
+        for runner in ("ubuntu-latest", "ubuntu-24.04"):
+            command += ["-P", f"{runner}={IMAGE}"]
+        command += ["--pull=false", "--action-offline-mode", *options]
         # act takes settings from files in the workspace, which GitHub does not.
         command += [word for kind in ("env", "secret", "var", "input") for word in (f"--{kind}-file", os.devnull)]
         done = subprocess.run(

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,6 @@ class Shop:
     github: GithubServer
     action: str = "./"
     base: str = "main"
-    endpoints: Mapping[str, str] = field(default_factory=dict)
 
     def commit(self, branch: str, files: Mapping[str, str | bytes], *, start: str | None = None) -> str:
         """Commit ``files`` to ``branch``, made from ``start`` where it is new; returns the commit."""
@@ -123,8 +122,9 @@ class Shop:
         answers: Answers | None = None,
         token: str = TOKEN,
         endpoints: Mapping[str, str] | None = None,
+        workflow: str = "gate.yml",
     ) -> Job:
-        """Run the gate on a pull request that makes these changes to the base branch."""
+        """Run a workflow on a pull request that makes these changes to the base branch."""
         branch = f"feature/{number}-{next(_runs)}"
         head = self.commit(branch, files or {}, start=self.base)
         event = _event(number, branch=branch, head=head, base=self.base, base_sha=self.sha(self.base))
@@ -140,6 +140,7 @@ class Shop:
                 env={"GITHUB_API_URL": self.github.url, "GITHUB_RUN_ID": str(1000 + next(_runs))},
                 secrets={"GITHUB_TOKEN": token, "OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY},
                 variables=endpoints,
+                workflow=workflow,
             )
         assert self.github.violations == []
         assert KEY not in job.log
@@ -161,10 +162,6 @@ class Shop:
     def comments(self, number: int) -> list[str]:
         """The bodies of the comments on a pull request."""
         return [comment.body for comment in self.github.comments if comment.issue == number]
-
-    def on(self, base: str) -> Shop:
-        """The same shop with pull requests into another branch."""
-        return replace(self, base=base)
 
 
 def found(origin: Path, action: str) -> None:
