@@ -364,6 +364,57 @@ def test_a_pull_requests_own_policy_is_said_and_not_applied(
     assert named in note
 
 
+def test_a_merge_queue_is_judged_by_the_base_too(released: Shop, models: Models) -> None:
+    models.wrong = TWELVE
+    weak = (CONFIG + '[gate]\nfail_on = "never"\n[run]\nmock = true\n').encode()
+    head = released.commit("queued", {"tjbench.toml": weak}, start="main")
+    about = {"head_sha": head, "base_sha": released.sha("main"), "base_ref": "refs/heads/main"}
+    got = released.run("merge_group", {"merge_group": about}, ref=head, sha=head)
+    assert got.code == REGRESSION
+    assert any("[gate]" in note and "will count once it is merged" in note for note in got.decision.notes)
+
+
+@pytest.mark.parametrize(("policy", "code"), [("", PASSED), ('fail_on = ["regression", "dropped"]\n', REGRESSION)])
+def test_a_proof_that_a_pull_request_removes_is_said_and_never_passes(
+    released: Shop, policy: str, code: ExitCode
+) -> None:
+    kept = CONFIG.replace("bench/sums", "bench/more")
+    more = released.clone("main").joinpath("bench/sums.jsonl").read_bytes()
+    released.commit("main", {"tjbench.toml": (CONFIG + policy + kept).encode(), "bench/more.jsonl": more})
+    got = released.pull_request({"tjbench.toml": kept.encode()})
+    assert got.code == code
+    assert got.outputs["status"] == ("regression" if policy else "inconclusive")
+    assert any("removal of the proof" in note for note in got.decision.notes)
+    assert any("the baseline has this row and the run has not" in reason for reason in got.decision.reasons)
+
+
+def test_a_configuration_that_is_a_link_is_refused(released: Shop) -> None:
+    workspace = released.clone("main")
+    (workspace / "tjbench.toml").rename(workspace / "real.toml")
+    (workspace / "tjbench.toml").symlink_to("real.toml")
+    got = released.run(workspace=workspace)
+    assert got.code == USAGE
+    assert "tjbench.toml is a symbolic link" in got.summary
+
+
+def test_a_configuration_outside_the_workspace_is_refused(released: Shop) -> None:
+    assert released.run(config="../tjbench.toml").code == USAGE
+
+
+def test_a_version_that_is_not_installed_is_not_measured_with_another(released: Shop) -> None:
+    got = released.run(tokenjam_version="9.9.9")
+    assert got.code == USAGE
+    assert "tokenjam 9.9.9 is asked for" in got.summary
+
+
+def test_a_model_name_cannot_give_the_runner_an_older_command(released: Shop) -> None:
+    config = (CONFIG.replace("openai:big", "openai:##[error]forged") + 'candidate = "openai:small"\n').encode()
+    got = released.pull_request({"tjbench.toml": config})
+    progress = [line for line in got.log.splitlines() if "done, " in line]
+    assert progress
+    assert all("##[" not in line for line in progress)
+
+
 def test_the_same_policy_counts_once_it_is_merged(released: Shop, models: Models) -> None:
     models.wrong = TWELVE
     released.commit("main", {"tjbench.toml": (CONFIG + '[gate]\nfail_on = "never"\n').encode()})
@@ -504,13 +555,19 @@ def test_a_journal_spares_the_second_run_its_calls(shop: Shop) -> None:
     assert again.outputs["status"] == "no_baseline"
 
 
-def test_a_directory_of_results_that_is_a_link_is_not_written_through(shop: Shop, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_a_place_of_results_that_takes_none_is_refused_before_any_call(shop: Shop, kind: str) -> None:
     workspace = shop.clone("main")
     (workspace / "inside").mkdir()
-    (workspace / "results").symlink_to("inside")
+    if kind == "link":
+        (workspace / "results").symlink_to("inside")
+    else:
+        (workspace / "results").touch()
     got = shop.run(workspace=workspace)
     assert got.code == USAGE
+    assert "results-dir" in got.annotations("error")[0]
     assert list((workspace / "inside").iterdir()) == []
+    assert shop.provider.asks == []
 
 
 # --- secrets

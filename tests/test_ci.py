@@ -181,7 +181,25 @@ def test_a_newer_baseline_than_the_heads_tokenjam_is_not_looked_at() -> None:
         loaded(measurement("p" * 40, "p" * 40)), Baseline(label=BaselineLabel(), loaded=base), Config()
     )
     assert decision.status is Status.PASS
-    assert "1 superseded artifact not used" in decision.notes
+    assert any(note.startswith("superseded and not used: ") and "tokenjam 0.8.0" in note for note in decision.notes)
+
+
+def test_a_baseline_that_is_only_newer_is_no_first_run() -> None:
+    base = loaded(measurement("p" * 40, "p" * 40, version="9.9.0"))
+    head = loaded(measurement("p" * 40, "p" * 40, version="0.7.0"))
+    decision = gate_stored(head, Baseline(label=BaselineLabel(), loaded=base), Config())
+    assert decision.status is Status.NO_BASELINE
+    assert decision.reasons == (
+        "nothing to compare with: the baseline is of tokenjam 9.9.0, newer than this run's 0.7.0",
+    )
+
+
+def test_a_baseline_of_another_row_is_named() -> None:
+    base = loaded(measurement("p" * 40, "p" * 40, suite="evals/support.jsonl"))
+    head = loaded(measurement("p" * 40, "p" * 40))
+    decision = gate_stored(head, Baseline(label=BaselineLabel(), loaded=base), Config())
+    assert decision.status is Status.NO_BASELINE
+    assert "the baseline holds evals/support.jsonl, " in decision.reasons[0]
 
 
 def test_a_series_is_judged_by_its_last_step() -> None:

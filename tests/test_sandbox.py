@@ -48,6 +48,18 @@ ENDINGS: dict[str, tuple[str, str, Ending, str]] = {
     "wrong": (IDENTITY, "assert candidate(1) == 2", Ending.ASSERTION, "AssertionError at `assert candidate(1) == 2`"),
     "wrong, explained": (IDENTITY, "assert candidate(1) == 2, 'two'", Ending.ASSERTION, "AssertionError: two"),
     "raises": ("def f(x):\n    raise KeyError('k')", "candidate(1)", Ending.EXCEPTION, "KeyError: 'k'"),
+    "ends the tests' map": (
+        "def f(x):\n    raise StopIteration",
+        "assert all(map(lambda x: candidate(x) == x, [1, 2]))",
+        Ending.EXCEPTION,
+        "StopIteration",
+    ),
+    "ends the tests' zip": (
+        "def f(x):\n    raise StopIteration('early')",
+        "for got, want in zip(map(candidate, [1, 2]), [1, 2]):\n    assert got == want",
+        Ending.EXCEPTION,
+        "early",
+    ),
     "raises an assertion of its own": (
         "def f(x):\n    assert x > 5, 'small'",
         "candidate(1)",

@@ -131,6 +131,7 @@ def _run(run: ActionRun) -> ExitCode:
     )
     if mode == "post-comment":
         return publisher.post_stored()
+    publisher.require_places()
     result = _gate(run, record=mode == "record")
     publisher.publish(result)
     return result.decision.exit_code
@@ -172,7 +173,7 @@ def _measured(run: ActionRun, config: Config, *, record: bool) -> GateResult:
         options = RunOptions(
             out=run.place.inside(run.value("results-dir")), journal=_journal(run, stack), commit=_commit(run)
         )
-        measurement = stack.enter_context(run.place.opened(config, snapshot, Progress(run.log), options))
+        measurement = stack.enter_context(run.place.opened(config, snapshot, Progress(run.commands.stream()), options))
         return run_gate(measurement, baseline)
 
 
@@ -198,17 +199,20 @@ def _commit(run: ActionRun) -> str | None:
 
 
 def read_config(run: ActionRun, *, record: bool = False) -> tuple[Config, list[str]]:
-    """The workspace's configuration, on a pull request under the base commit's policy, under the inputs."""
+    """The workspace's configuration under the inputs, and under the base commit's policy where the event has a base: on
+    a pull request and in a merge queue."""
     name = run.given.get("config")
     config = run.place.read_config(name)
     notes: list[str] = []
-    if run.event.pull_request is not None and run.event.base_sha:
+    if run.event.base_sha:
         base, unreadable = _base_config(run, name or CONFIG_NAME)
         config, changed = config.with_policy_of(base)
         notes += unreadable
         if changed:
             notes.append(f"this pull request's own {', '.join(changed)} will count once it is merged, not here")
-    return overridden(config, _given(run, config, record=record), "input "), notes
+    given = _given(run, config, record=record)
+    rows_given = any(given[name] for name in ("benchmarks", "original", "candidate"))
+    return overridden(config, given, "input ").with_dropped(() if rows_given else config.dropped), notes
 
 
 def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]:

@@ -19,6 +19,9 @@ from tjbench.store.artifacts import Baseline, Loaded
 from tjbench.tokenjam import Snapshot
 
 
+LISTED = 5
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
     """The decision and the artifacts it rests on, by path."""
@@ -40,7 +43,7 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
         written.values(), baseline.loaded.artifacts.values(), rule_of(run.config), run.snapshot.version
     )
     decision = judge(matrix, run.config, run.rows, baseline, result)
-    notes = (*decision.notes, *tokenjam_notes(run.snapshot))
+    notes = (*decision.notes, *superseded(matrix), *tokenjam_notes(run.snapshot))
     update = {"notes": notes, "tokenjam_version": run.snapshot.version}
     if baseline.label.declined:
         names = ", ".join(path.name for path in written)
@@ -60,7 +63,9 @@ def unconcluded(error: IncompleteError, config: Config) -> GateResult:
 def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result: BenchResult) -> Decision:
     """The decision with what only a run knows: what failed, what was spent, what was withdrawn."""
     matrix = _with_withdrawn(matrix, rows.withdrawn)
-    policy = GatePolicy(fail_on=config.gate.fail_on, rule=rule_of(config), rows=dict(rows.policies))
+    policy = GatePolicy(
+        fail_on=config.gate.fail_on, rule=rule_of(config), rows=dict(rows.policies), dropped=rows.dropped
+    )
     shown = {row.key for row in matrix.rows}
     unmeasured = [
         f"incomplete: {key.suite}: {why}, and no baseline has one"
@@ -119,9 +124,10 @@ def skipped(loaded: Loaded) -> list[str]:
 
 
 def superseded(matrix: Matrix) -> list[str]:
-    """How many artifacts a newer one of the same key stands in for."""
-    count = len(matrix.superseded)
-    return [f"{count} superseded {'artifact' if count == 1 else 'artifacts'} not used"] if count else []
+    """Artifacts that are not used: another of the same key stands in for them, or they are too new."""
+    names = [f"{a.suite.name} of tokenjam {a.tokenjam_version}, {a.created_at:%Y-%m-%d}" for a in matrix.superseded]
+    listed = "; ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return [f"superseded and not used: {listed}"] if names else []
 
 
 def tokenjam_notes(snapshot: Snapshot) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tjbench.errors import UsageError
+from tjbench.errors import DOCUMENTATION, UsageError
 from tjbench.misconfig import Mistake, Path, first_mistake, line_of, suggestion
 
 DEFAULT_ORIGINAL = "anthropic:claude-opus-4-7"
+SEE = f"see {DOCUMENTATION}/configuration.md"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,10 +31,12 @@ class ModelSpec:
     def parse(cls, text: str) -> ModelSpec:
         provider, colon, model = text.strip().partition(":")
         if not (colon and provider and model and text.strip().isprintable()):
+            before, slash, after = text.strip().partition("/")
+            example = f"{before}:{after}" if before and slash and after and not colon else ""
             raise UsageError(
                 f"{text!r} is not a model",
                 why="a model is written provider:model",
-                fix="write for example anthropic:claude-opus-4-7",
+                fix=f"write {example}" if example else "write for example anthropic:claude-opus-4-7",
             )
         return cls(provider, model)
 
@@ -167,6 +170,12 @@ class Config(_Table):
     judge: Judge = Judge()
     providers: dict[str, Provider] = {}
     mock: Mock = Mock()
+    _dropped: tuple[Proof, ...] = ()
+
+    @property
+    def dropped(self) -> tuple[Proof, ...]:
+        """Proofs of the base's, a row each, that this configuration no longer holds; known after ``with_policy_of``."""
+        return self._dropped
 
     @model_validator(mode="after")
     def _rows_differ(self) -> Self:
@@ -206,7 +215,32 @@ class Config(_Table):
             "providers": base.providers,
             "mock": base.mock,
         }
-        return self.model_copy(update=update), changed
+        gone = _dropped_rows(self, base)
+        changed += [f"removal of the proof {_row_name(row)}" for row in gone]
+        return self.model_copy(update=update).with_dropped(gone), changed
+
+    def with_dropped(self, proofs: tuple[Proof, ...]) -> Config:
+        """The same configuration, knowing of ``proofs`` that it does not hold and its base does."""
+        copy = self.model_copy()
+        copy._dropped = proofs
+        return copy
+
+
+def _row_name(row: Proof) -> str:
+    return f"{row.suite[0]}, {row.original[0]}" + (f" → {row.candidate}" if row.candidate else "")
+
+
+def _dropped_rows(head: Config, base: Config) -> tuple[Proof, ...]:
+    """The base's rows that the head does not hold, as proofs of one row; the embedded default is nobody's wish."""
+    if base.proof == Config().proof:
+        return ()
+    kept = {(row, proof.candidate) for proof in head.proof for row in proof.combinations()}
+    return tuple(
+        proof.model_copy(update={"suite": (suite,), "original": (str(original),)})
+        for proof in base.proof
+        for suite, original in proof.combinations()
+        if ((suite, original), proof.candidate) not in kept
+    )
 
 
 OwnPolicy = tuple[bool, float | None, tuple[Policy, ...] | None]
@@ -245,7 +279,7 @@ def parse_config(text: str, name: str) -> Config:
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
         line = found[1] if found else len(text.splitlines())
-        raise UsageError(f"{name}:{line}: not TOML", why=str(error), fix="see docs/configuration.md") from error
+        raise UsageError(f"{name}:{line}: not TOML", why=str(error), fix=SEE) from error
     try:
         return Config.model_validate(data)
     except ValidationError as error:
@@ -262,7 +296,7 @@ def config_of(tables: Mapping[str, object], prefix: str) -> Config:
         if key is None or key == mistake.path[0]:
             raise UsageError(mistake.message) from error
         spelled = _SPELLED.get((prefix, key), key.replace("_", "-"))
-        raise UsageError(f"{prefix}{spelled}: {mistake.message}") from error
+        raise UsageError(f"{prefix}{spelled}: {mistake.message}", fix=SEE) from error
 
 
 _TABLES: dict[str, type[BaseModel]] = {
@@ -290,7 +324,7 @@ def _explained(mistake: Mistake, text: str, name: str) -> UsageError:
         hint = suggestion(str(mistake.path[-1]), allowed)
         return UsageError(f"{place}: unknown key {where}{hint}", why=f"allowed here: {', '.join(allowed)}")
     message = "is a list of tables: write [[proof]]" if mistake.path == ("proof",) else mistake.message
-    return UsageError(f"{place}: {where}: {message}", fix="see docs/configuration.md")
+    return UsageError(f"{place}: {where}: {message}", fix=SEE)
 
 
 def _allowed(path: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from os.path import normpath
 from typing import Literal
 
 from tjbench.bench import RowPlan
@@ -15,6 +16,7 @@ from tjbench.errors import UsageError
 from tjbench.models.mock import MockModel
 from tjbench.models.model import Model, Sampling
 from tjbench.models.providers import Gateways, missing_key, needed_key
+from tjbench.suites import is_path
 from tjbench.suites.task import JudgedCheck, Suite, Task
 from tjbench.tokenjam import Snapshot
 
@@ -24,11 +26,13 @@ SuiteLoader = Callable[[str, str | None], Suite]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """What will be measured and how each row is judged. ``withdrawn`` rows have no candidate: the reason is said."""
+    """What will be measured and how each row is judged. ``withdrawn`` rows have no candidate: the reason is said;
+    ``dropped`` ones stood in the base's configuration only."""
 
     plans: tuple[RowPlan, ...]
     policies: Mapping[RowKey, RowPolicy]
     withdrawn: Mapping[RowKey, str] = field(default_factory=dict)
+    dropped: frozenset[RowKey] = frozenset()
 
 
 def models_of(config: Config) -> list[ModelSpec]:
@@ -81,7 +85,7 @@ def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Ro
             policies[key] = RowPolicy(required=proof.required, fail_on=proof.fail_on, rule=rule)
             candidate = ModelSpec.parse(proof.candidate) if proof.candidate else snapshot.candidates.get(original)
             if candidate is None:
-                withdrawn[key] = f"tokenjam {snapshot.version} recommends no cheaper model for {original}"
+                withdrawn[key] = snapshot.why_none(original)
                 continue
             plans.append(
                 RowPlan(
@@ -95,7 +99,19 @@ def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Ro
                     rule=rule,
                 )
             )
-    return Rows(plans=tuple(plans), policies=policies, withdrawn=withdrawn)
+    gone = _dropped(config)
+    return Rows(plans=tuple(plans), policies={**gone, **policies}, withdrawn=withdrawn, dropped=frozenset(gone))
+
+
+def _dropped(config: Config) -> dict[RowKey, RowPolicy]:
+    """How the base judges the rows whose proofs the change removed; nothing of them is loaded."""
+    return {
+        RowKey(normpath(name) if is_path(name) else name, str(original), proof.candidate or RECOMMENDED): RowPolicy(
+            required=proof.required, fail_on=proof.fail_on, rule=rule_of(config, proof)
+        )
+        for proof in config.dropped
+        for name, original in proof.combinations()
+    }
 
 
 def rule_of(config: Config, proof: Proof | None = None) -> Rule:
@@ -142,7 +158,19 @@ def resolve_mock(
     raise UsageError(
         f"missing key: {names}",
         why=f"{', '.join(map(str, missing))} {'is' if len(missing) == 1 else 'are'} asked live",
-        fix=f"set {names} in the environment, or ask for scripted models with --mock (input mock: true)",
+        fix=_how_to_set(missing.values(), environ),
+    )
+
+
+def _how_to_set(names: Iterable[str], environ: Mapping[str, str]) -> str:
+    """In a workflow the step has to be handed each secret, which reads as empty where it is not defined."""
+    named = list(dict.fromkeys(names))
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return f"set {', '.join(named)} in the environment, or ask for scripted models with --mock (input mock: true)"
+    lines = ", ".join(f"{name}: ${{{{ secrets.{name} }}}}" for name in named)
+    return (
+        f"add to the step, under env: {lines}; where that is there, the secret is not defined or empty "
+        "(Settings, Secrets and variables, Actions). Scripted models need no key: input mock: true"
     )
 
 

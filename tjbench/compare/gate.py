@@ -54,11 +54,16 @@ def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failu
     found = [*_pooled_findings(tests), *_row_findings(matrix.rows, rows, policy, tests)]
     incomplete = [*failures, *_incomplete(matrix.rows, rows, policy)]
     status = _status(rows, matrix.rows, policy, found, incomplete)
+    missing = [
+        f"inconclusive: {_title(shown)}: the baseline has this row and the run has not"
+        for row, shown in zip(matrix.rows, rows, strict=True)
+        if status is Status.INCONCLUSIVE and _missing(row, policy)
+    ]
     heads = [row.head for row in matrix.rows if row.head]
     return Decision(
         status=status,
         exit_code=_exit_code(status, policy, found, incomplete),
-        reasons=_reasons(status, rows, found, incomplete),
+        reasons=_reasons(status, rows, found, incomplete, missing),
         notes=tuple(
             f"savings not judged: {key.suite}, {key.original}: {why}" for key, why in tests.dearer.unjudged.items()
         ),
@@ -127,7 +132,7 @@ def _hits(row: Row, shown: DecisionRow, tests: Corrected) -> Iterable[tuple[Poli
     if versus.status in {RowStatus.INSUFFICIENT_EVIDENCE, RowStatus.NOT_COMPARABLE}:
         yield Policy.INCONCLUSIVE, versus.reason
     if versus.status is RowStatus.NO_BASELINE:
-        yield Policy.NO_BASELINE, "no baseline to compare with"
+        yield Policy.NO_BASELINE, versus.reason or "no baseline to compare with"
 
 
 def _incomplete(rows: Sequence[Row], decided: Sequence[DecisionRow], policy: GatePolicy) -> list[str]:
@@ -157,7 +162,14 @@ def _status(
     statuses = {shown.vs_baseline.status for shown in required or decided}
     if statuses - {RowStatus.NO_REGRESSION, RowStatus.NOT_RE_MEASURED, RowStatus.NO_BASELINE}:
         return Status.INCONCLUSIVE
+    if any(_missing(row, policy) for row in rows):
+        return Status.INCONCLUSIVE
     return Status.NO_BASELINE if RowStatus.NO_BASELINE in statuses else Status.PASS
+
+
+def _missing(row: Row, policy: GatePolicy) -> bool:
+    """Whether a pull request removed this required row's proof, which the baseline still has."""
+    return row.head is None and row.key in policy.dropped and policy.of(row.key).required
 
 
 def _exit_code(status: Status, policy: GatePolicy, found: Sequence[_Finding], incomplete: Sequence[str]) -> ExitCode:
@@ -170,31 +182,37 @@ def _exit_code(status: Status, policy: GatePolicy, found: Sequence[_Finding], in
 
 
 def _reasons(
-    status: Status, decided: Sequence[DecisionRow], found: Sequence[_Finding], incomplete: Sequence[str]
+    status: Status,
+    decided: Sequence[DecisionRow],
+    found: Sequence[_Finding],
+    incomplete: Sequence[str],
+    missing: Sequence[str],
 ) -> tuple[str, ...]:
     """What fired and what is incomplete, else why not; a regression is told even where it fails nothing."""
     fired = [str(hit) for hit in found if hit.fires]
     silent = [str(hit) for hit in found if hit.is_regression and hit.required and not hit.fires]
     advisory = [str(hit) for hit in found if hit.is_regression and not hit.required]
-    told = [*fired, *silent, *incomplete] or [_calm(status, decided)]
+    told = [*fired, *silent, *incomplete, *missing] or [_calm(status, decided)]
     return tuple(dict.fromkeys([*told, *advisory]))
 
 
 def _calm(status: Status, decided: Sequence[DecisionRow]) -> str:
-    return {
-        Status.PASS: _all_clear(decided),
-        Status.NO_BASELINE: _no_baseline(decided),
-        Status.INCONCLUSIVE: "no regression found, and too little evidence to rule one out",
-        Status.INCOMPLETE: "nothing was measured",
-    }[status]
+    if status is Status.NO_BASELINE:
+        return _no_baseline(decided)
+    if status is Status.INCONCLUSIVE:
+        return "no regression found, and too little evidence to rule one out"
+    return _all_clear(decided) if status is Status.PASS else "nothing was measured"
 
 
 def _no_baseline(decided: Sequence[DecisionRow]) -> str:
     """A baseline of other rows is a configuration that differs, which a first run is not."""
+    newer = next((row.vs_baseline.reason for row in decided if row.vs_baseline.reason), "")
+    if newer:
+        return f"nothing to compare with: {newer}"
     held = [row for row in decided if row.vs_baseline.status is RowStatus.NOT_RE_MEASURED]
-    if not held:
-        return "no baseline yet: nothing to compare with"
     measured = [row for row in decided if row.vs_baseline.status is RowStatus.NO_BASELINE]
+    if not (held and measured):
+        return "no baseline yet: nothing to compare with"
     return (
         f"nothing to compare with: the baseline holds {_title(held[0])}, and this run measured {_title(measured[0])}; "
         "record the baseline with the same suite, original and candidate"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from packaging.version import InvalidVersion, Version
@@ -99,7 +99,8 @@ def newest_per_key(
 ) -> tuple[dict[RowKey, Artifact], tuple[Artifact, ...]]:
     """Per key the newest complete artifact whose tokenjam version is not above ``not_above``; and all others.
 
-    A key without any complete artifact keeps its newest incomplete one, which the gate then treats as incomplete.
+    A key without any complete artifact keeps its newest incomplete one, which the gate then treats as incomplete;
+    nothing is tested against an incomplete baseline.
     """
     groups: dict[RowKey, list[Artifact]] = defaultdict(list)
     for artifact in artifacts:
@@ -124,8 +125,15 @@ def build_matrix(
     heads, superseded_heads = newest_per_key(head)
     bases, superseded_bases = newest_per_key(baseline, version)
     keys = sorted(heads.keys() | bases.keys())
+    rows = (build_row(key, heads.get(key), bases.get(key), rule) for key in keys)
+    newer = {a.key: a.tokenjam_version for a in superseded_bases if a.key not in bases}
     return Matrix(
-        rows=tuple(build_row(key, heads.get(key), bases.get(key), rule) for key in keys),
+        rows=tuple(
+            replace(row, why=f"the baseline is of tokenjam {newer[row.key]}, newer than this run's {version}")
+            if row.key in newer
+            else row
+            for row in rows
+        ),
         superseded=superseded_heads + superseded_bases,
     )
 
@@ -195,6 +203,9 @@ def _untested(
 
 def incomparable(head: Artifact, baseline: Artifact) -> str:
     """Why the two must not be tested against each other; empty when they may."""
+    if baseline.incomplete:
+        unscored = f"{baseline.n_unscored} of {baseline.n_tasks} tasks unscored"
+        return f"the baseline is incomplete: {unscored if baseline.n_tasks else 'it holds no task'}"
     differences = (
         ("scorer version", baseline.scorer_version, head.scorer_version),
         ("run", "mock" if baseline.mock else "live", "mock" if head.mock else "live"),

@@ -21,11 +21,13 @@ class RowPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePolicy:
-    """When to fail, by which rule, and what single rows ask for differently."""
+    """When to fail, by which rule, and what single rows ask for differently. ``dropped`` rows stood in the base's
+    configuration and were removed by the change."""
 
     fail_on: tuple[Policy, ...] = DEFAULT_FAIL_ON
     rule: Rule = field(default_factory=Rule)
     rows: dict[RowKey, RowPolicy] = field(default_factory=dict)
+    dropped: frozenset[RowKey] = frozenset()
 
     def of(self, key: RowKey) -> RowPolicy:
         """A row's own policy."""

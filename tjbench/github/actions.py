@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import secrets
 from collections import Counter
@@ -99,10 +100,30 @@ class Commands:
         self._stream.write(f"::stop-commands::{token}\n{text.rstrip()}\n::{token}::\n")
         self._stream.flush()
 
+    def stream(self) -> TextIO:
+        """A stream for lines that others had a part in: each whole line is printed by ``print``."""
+        return _Defused(self)
+
     def _command(self, name: str, data: str, **properties: str) -> None:
         given = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items() if value)
         self._stream.write(f"::{name}{' ' if given else ''}{given}::{_escape_data(data)}\n")
         self._stream.flush()
+
+
+class _Defused(io.StringIO):
+    """Passes whole lines on; what has no end yet waits for it."""
+
+    def __init__(self, commands: Commands) -> None:
+        super().__init__()
+        self._commands = commands
+        self._open_line = ""
+
+    def write(self, text: str) -> int:
+        *lines, self._open_line = (self._open_line + text).split("\n")
+        if lines:
+            # The runner still reads the older ##[command] anywhere in a line.
+            self._commands.print("\n".join(lines).replace("##[", "# #["))
+        return len(text)
 
 
 def _escape_data(text: str) -> str:
