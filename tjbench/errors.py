@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+DOCUMENTATION = "https://github.com/tokenjam/bench-action/blob/main/docs"
+"""Where the documentation is read: what is installed brings none."""
+
 
 class ExitCode(IntEnum):
     """Exit codes of every command."""

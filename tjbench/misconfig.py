@@ -22,6 +22,16 @@ _WORDS = {
     "missing": "is missing",
     "extra_forbidden": "is unknown",
 }
+_PLAIN = {
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+}
 _NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
@@ -51,7 +61,9 @@ def first_mistake(error: ValidationError, data: Mapping[str, object]) -> Mistake
     if first["type"] == "twice":
         path = ("proof", first["ctx"]["proof"])
     alike = [e for e in errors if _written(e["loc"], data) == path] or [first]
-    said = [_WORDS.get(e["type"]) or str(e["msg"]).removeprefix("Value error, ") for e in alike]
+    said = [
+        _WORDS.get(e["type"]) or _PLAIN.get(e["type"]) or str(e["msg"]).removeprefix("Value error, ") for e in alike
+    ]
     message = " or ".join(dict.fromkeys(text.removeprefix("Input should be ") for text in said))
     if str(first["msg"]).startswith("Input should be ") and first["type"] not in _WORDS:
         message = f"must be {message}"

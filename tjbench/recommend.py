@@ -12,7 +12,7 @@ from typing import TextIO
 
 from tjbench import __version__
 from tjbench.config import ModelSpec
-from tjbench.errors import ExitCode, TjbError, UsageError
+from tjbench.errors import DOCUMENTATION, ExitCode, TjbError, UsageError
 from tjbench.suites import builtin_suites
 from tjbench.tokenjam import Snapshot, claimed_saving_pct, open_tokenjam
 
@@ -60,7 +60,7 @@ def recommendation(spec: ModelSpec, snapshot: Snapshot) -> dict[str, object]:
     candidate = snapshot.candidates[spec]
     saving, why = None, ""
     if candidate is None:
-        why = f"tokenjam {snapshot.version} recommends no cheaper model for {spec}"
+        why = snapshot.why_none(spec)
     else:
         guessed = [str(model) for model in (spec, candidate) if snapshot.rates[model].source == "default"]
         if guessed:
@@ -83,7 +83,7 @@ def tell_benchmarks(*, as_json: bool, stdout: TextIO) -> ExitCode:
         stdout.write(json.dumps(found, indent=1) + "\n")
     else:
         lines = [f"{suite.name:<12} {suite.n_tasks:>6} tasks  {suite.description}" for suite in suites]
-        stdout.write("\n".join([*lines, "or a suite file of your own: see docs/benchmarks.md", ""]))
+        stdout.write("\n".join([*lines, f"or a suite file of your own: see {DOCUMENTATION}/benchmarks.md", ""]))
     return ExitCode.PASSED
 
 

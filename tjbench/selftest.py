@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tjbench import __version__
 from tjbench.box.values import encode
-from tjbench.errors import IncompleteError
+from tjbench.errors import DOCUMENTATION, IncompleteError
 from tjbench.models.model import Finish
 from tjbench.runner.attempt import Attempt
 from tjbench.sandbox import Box, cores
@@ -82,7 +82,7 @@ class SelfTest:
                     why="; ".join(wrong[:_COMPLAINTS]),
                     fix="`tjb doctor` shows what the sandbox is here"
                     if suite.packaged
-                    else "correct the task's tests or its canned answers; docs/benchmarks.md shows both",
+                    else f"correct the task's tests or its canned answers; see {DOCUMENTATION}/benchmarks.md",
                 )
             self._remember(name)
             seconds = time.monotonic() - started

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tjbench.config import ModelSpec
 from tjbench.errors import IncompleteError, UsageError
 from tjbench.foreign import owner_of
+from tjbench.misconfig import suggestion
 from tjbench.pricing import Rates
 
 PROBE = Path(__file__).with_name("tokenjam_probe.py")
@@ -38,6 +39,7 @@ class Snapshot:
 
     ``lookup`` is the function that recommended: ``lookup_downgrade``, ``_lookup_downgrade``, ``map`` or ``none``.
     ``candidates`` has every model asked about (``None``: no recommendation), ``rates`` those and their candidates.
+    ``mapped`` are the models that its map names.
     ``overrides`` are price files in force, ``ignored_overrides`` those that were found and not applied.
     """
 
@@ -48,6 +50,15 @@ class Snapshot:
     ignored_overrides: tuple[str, ...]
     candidates: Mapping[ModelSpec, ModelSpec | None]
     rates: Mapping[ModelSpec, Rates]
+    mapped: tuple[ModelSpec, ...] = ()
+
+    def why_none(self, spec: ModelSpec) -> str:
+        """Why there is no candidate for ``spec``: no cheaper one is known, or the model itself is not."""
+        rates = self.rates.get(spec)
+        if spec in self.mapped or (rates is not None and rates.source != "default"):
+            return f"tokenjam {self.version} recommends no cheaper model for {spec}"
+        hint = suggestion(str(spec), [str(known) for known in self.mapped])
+        return f"TokenJam {self.version} does not know {spec}{hint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +234,7 @@ class _Reply(_Strict):
     rates: list[tuple[str, str, _Price | None]]
     placeholder: _Price
     overrides: list[str]
+    mapped: list[tuple[str, str]] = []
 
 
 def _snapshot(
@@ -246,6 +258,7 @@ def _snapshot(
             for provider, model, found in reply.candidates
         },
         rates=rates,
+        mapped=tuple(ModelSpec(provider, model) for provider, model in reply.mapped),
     )
 
 

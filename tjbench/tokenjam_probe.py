@@ -56,6 +56,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         "rates": [[provider, model, price(provider, model)] for provider, model in priced],
         "placeholder": placeholder(pricing),
         "overrides": overrides_in_force(pricing),
+        "mapped": [(provider, model) for provider, models in downgrades.items() for model in models],
     }
 
 

@@ -18,12 +18,12 @@ from tjbench.github.checkout import Checkout
 from tjbench.measure import LiveOpener, MeasureRun
 from tjbench.models.cached import Journal
 from tjbench.models.model import Model
-from tjbench.models.providers import open_model
+from tjbench.models.providers import open_model, require_known
 from tjbench.progress import Progress
 from tjbench.rows import SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.selftest import SelfTest
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
-from tjbench.suites import load_suite
+from tjbench.suites import load_suite, near_file
 from tjbench.suites.task import Suite
 from tjbench.tokenjam import Snapshot, open_tokenjam
 
@@ -57,8 +57,11 @@ class Workplace:
 
     def snapshot(self, config: Config, *, trust_overrides: bool) -> Snapshot:
         """What the installed tokenjam says of the configuration's models."""
+        specs = models_of(config)
+        for spec in specs:
+            require_known(spec, gateways_of(config))
         tokenjam = open_tokenjam(environ=self.environ, cwd=self.root)
-        return tokenjam.snapshot(models_of(config), trust_overrides=trust_overrides)
+        return tokenjam.snapshot(specs, trust_overrides=trust_overrides)
 
     def suite_loader(self) -> SuiteLoader:
         """Loads each suite once."""
@@ -160,6 +163,8 @@ class Workplace:
             if path.stat().st_size > CONFIG_BYTES:
                 raise UsageError(f"{path} is too large", why=f"more than {CONFIG_BYTES >> 20} MiB")
             return path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise UsageError(f"cannot read {path}", why="there is no such file", fix=near_file(path)) from error
         except OSError as error:
             raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
         except UnicodeDecodeError as error:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
 _LONGEST_WAIT_S = 60
+_MOST_CAUSES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,12 @@ class ApiRepository:
 
     def _explained(self, what: str, rejected: Rejected) -> TjbError:
         where = f"{self.full_name} at {self.client.requester.base_url}"
+        if rejected.status is None and rejected.transient:
+            return IncompleteError(
+                f"could not reach GitHub at {self.client.requester.base_url} to read {what} of {self.full_name}",
+                why=str(rejected),
+                fix="run again; where it stays, look at GITHUB_API_URL and at what the runner may reach",
+            )
         if rejected.transient:
             return IncompleteError(f"GitHub did not let us read {what} of {where}", why=str(rejected), fix="run again")
         if rejected.status == 401:
@@ -242,7 +249,7 @@ def _asking() -> Iterator[None]:
     try:
         yield
     except RequestException as error:
-        raise Rejected(f"no answer: {error}", transient=True) from error
+        raise Rejected(f"no answer: {_cause(error)}", transient=True) from error
     except GithubException as error:
         headers = error.headers or {}
         limited = isinstance(error, RateLimitExceededException)
@@ -253,6 +260,22 @@ def _asking() -> Iterator[None]:
             transient=limited or error.status in _TRANSIENT,
             wait_s=min(int(wait), _LONGEST_WAIT_S) if wait.isdigit() else _LONGEST_WAIT_S if limited else 1,
         ) from error
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in a few words; what the libraries wrap around it names their own objects."""
+    found: BaseException | None = error
+    said = "the connection failed"
+    for _ in range(_MOST_CAUSES):
+        if found is None:
+            break
+        if isinstance(found, OSError) and found.strerror:
+            said = found.strerror
+        elif isinstance(found, TimeoutError):
+            said = "timed out"
+        reason = getattr(found, "reason", None)
+        found = reason if isinstance(reason, BaseException) else found.__cause__ or found.__context__
+    return said
 
 
 def _message(error: GithubException) -> str:

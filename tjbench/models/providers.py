@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tjbench.config import ModelSpec
 from tjbench.errors import UsageError
+from tjbench.misconfig import suggestion
 from tjbench.models.cached import CachedModel, Journal
 from tjbench.models.model import Model
 
@@ -79,6 +80,12 @@ def endpoint(spec: ModelSpec, gateways: Gateways | None = None, environ: Mapping
         key_env=None if is_loopback(base_url) else key_env,
         shape=row.shape if row else "openai",
     )
+
+
+def require_known(spec: ModelSpec, gateways: Gateways) -> None:
+    """Raises ``UsageError`` for a provider that nobody knows; one behind a gateway only may still be scripted."""
+    if spec.provider not in {*_KNOWN, *_CLOUDS, *gateways}:
+        raise _unreachable(spec, gateways)
 
 
 def needed_key(
@@ -190,5 +197,10 @@ def _unreachable(spec: ModelSpec, gateways: Gateways) -> UsageError:
             why=f"{_CLOUDS[spec.provider]} signs its requests with cloud credentials, which are never read here",
             fix=f"use openrouter:MODEL, or {way}",
         )
-    known = ", ".join(sorted({*_KNOWN, *gateways}))
-    return UsageError(f"{spec.provider!r} is not a known provider", why=f"known are {known}", fix=f"or {way}")
+    known = sorted({*_KNOWN, *gateways})
+    hint = suggestion(spec.provider, [*known, *_CLOUDS])
+    return UsageError(
+        f"{spec.provider!r} is not a known provider{hint}",
+        why=f"{spec} is asked for, and known are {', '.join(known)}",
+        fix=f"correct the name, or {way}",
+    )

@@ -55,6 +55,7 @@ class Budget:
                 if not self._reserved or self._spent + most > self.cap_usd:
                     self._hit = True
                     words = f"{spec}: not asked, for the call may cost ${most:.4f} and ${self._left():.4f} is left"
+                    words += " of --max-cost-usd"
                     raise ModelError(Trouble.BUDGET, words)
                 self._change.wait()
             self._reserved += most

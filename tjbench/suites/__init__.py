@@ -19,7 +19,7 @@ SUFFIXES = (".jsonl", ".jsonl.gz", ".yaml", ".yml")
 
 _BY_DIRECTORY = "where several suites run, let TJBENCH_DATA_DIR hold SUITE.jsonl for those that take rows"
 
-__all__ = ["SUFFIXES", "BuiltIn", "builtin_suites", "is_path", "load_suite"]
+__all__ = ["SUFFIXES", "BuiltIn", "builtin_suites", "is_path", "load_suite", "near_file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,16 @@ def builtin_suites() -> list[BuiltIn]:
 def is_path(name_or_path: str) -> bool:
     """Whether a suite is meant by its path: it ends like a suite file or holds a slash."""
     return name_or_path.endswith(SUFFIXES) or "/" in name_or_path
+
+
+def near_file(path: Path) -> str:
+    """What to write instead of the path of a file that is not there: a name like it in its directory."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return f"there is no directory {path.parent}: correct the path"
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else "correct the path; a relative one starts where tjb is run"
 
 
 def load_suite(
@@ -107,6 +117,12 @@ def _load_users_suite(text: str, *, workspace: Path, confine: bool) -> Suite:
     from tjbench.suites.file import load_file
 
     path = _resolved(text, workspace=workspace, confine=confine, what="the suite")
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise UsageError(f"{path} cannot be read", why="there is no such file", fix=near_file(path)) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read", why=error.strerror or str(error)) from error
     root = workspace.resolve()
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     return load_file(path, name=name, packaged=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tjbench.errors import UsageError
+from tjbench.errors import DOCUMENTATION, UsageError
 from tjbench.suites.entries import Entry, jsonl_entries
 from tjbench.suites.record import Header, TaskRecord
 from tjbench.suites.task import Suite, Task
@@ -38,7 +38,7 @@ def load_file(path: Path, *, name: str, packaged: bool) -> Suite:
             tasks[task.id], seen[task.id] = task, entry.line
         first = False
     if not tasks:
-        raise UsageError(f"{path} holds no task", fix="write at least one task; docs/benchmarks.md shows how")
+        raise UsageError(f"{path} holds no task", fix=f"write at least one task; see {DOCUMENTATION}/benchmarks.md")
     return Suite(
         name=name,
         tasks=tuple(tasks.values()),

@@ -50,7 +50,8 @@ def explain(error: ErrorDetails, model: type[BaseModel], prefix: str) -> dict[st
         given = error["input"]
         keys = [str(key) for key in given if key not in checks.CHECK_KINDS] if isinstance(given, dict) else []
         hint = _allowed(keys[0], list(checks.CHECK_KINDS)) if keys else {}
-        return {"what": f"{where}: {error['msg']}", "fix": hint.get("fix", "")}
+        fix = hint.get("fix") or 'write one kind, for example "check": {"exact": "Paris"}'
+        return {"what": f"{where}: {error['msg']}", "fix": fix}
     if error["type"] == "missing":
         return {
             "what": f"the field {where} is missing",
