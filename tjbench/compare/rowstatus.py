@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tjbench.compare.artifact import Flag
+from tjbench.compare.artifact import Artifact, Flag
 from tjbench.compare.corrected import Corrected, stands_alone
 from tjbench.compare.decision import DecisionRow, RowStatus, VsBaseline
 from tjbench.compare.matrix import Row
@@ -12,6 +12,7 @@ from tjbench.compare.pair import Change, Pair, measure_change, p_text, tasks
 from tjbench.compare.policy import GatePolicy
 from tjbench.compare.stats import Verdict
 
+BUDGET = "budget"
 NOT_ONCE_CORRECTED = "significant alone, not once corrected for all rows"
 
 
@@ -68,7 +69,7 @@ def _broke(pair: Pair) -> bool:
 def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
     change = row.change
     if row.head is not None and row.head.incomplete:
-        change, status, reason = None, RowStatus.INCOMPLETE, row.head.verdict_reason
+        change, status, reason = None, RowStatus.INCOMPLETE, _why_incomplete(row.head)
     elif change is None:
         status, reason = RowStatus(row.standing.value), _untested(row, tests)
     else:
@@ -95,6 +96,11 @@ def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
         tokenjam_version=base.tokenjam_version if base else None,
         candidate_model=base.candidate_model if base else None,
     )
+
+
+def _why_incomplete(head: Artifact) -> str:
+    capped = any(trial.cause == BUDGET for task in head.tasks for trial in (task.original, task.candidate))
+    return f"{head.verdict_reason}; the cap --max-cost-usd was reached" if capped else head.verdict_reason
 
 
 def _untested(row: Row, tests: Corrected) -> str:

@@ -20,17 +20,38 @@ RATES_SOURCE = {
 }
 
 
+UNSCORED = tuple(
+    (name, "—")
+    for name in (
+        "original pass",
+        "candidate pass",
+        "Δ (95 % CI)",
+        "Δ, score interval",
+        "paired tasks",
+        "lower bound (95 %)",
+    )
+)
+BUDGET = "budget"
+
+
 def artifact_page(artifact: Artifact) -> Page:
     """``tasks`` are not listed one by one here."""
     return Page(
         mark=VERDICT_MARK[artifact.verdict],
         title=(Code(artifact.suite.name), f": {artifact.verdict.value}{' (MOCK RUN)' if artifact.mock else ''}"),
-        lead=((sentence(artifact.verdict_reason),),) if artifact.verdict_reason else (),
+        lead=tuple(_lead(artifact)),
         alerts=tuple(_alerts(artifact)),
         tables=(_numbers(artifact),),
         sections=(Section(title=("Tasks, causes and costs",), lines=tuple(_details(artifact))),),
         facts=tuple(_facts(artifact)),
     )
+
+
+def _lead(artifact: Artifact) -> Iterator[Phrase]:
+    if artifact.verdict_reason:
+        yield (sentence(artifact.verdict_reason),)
+    if any(trial.cause == BUDGET for _, trials in _by_role(artifact) for trial in trials):
+        yield ("The cap --max-cost-usd was reached: the calls left were not made.",)
 
 
 def _alerts(artifact: Artifact) -> Iterator[Phrase]:
@@ -43,9 +64,22 @@ def _alerts(artifact: Artifact) -> Iterator[Phrase]:
 
 
 def _numbers(artifact: Artifact) -> Table:
-    stats = artifact.stats
     spent = f"{dollars(artifact.original_cost_usd)} → {dollars(artifact.candidate_cost_usd)}"
-    lines: list[tuple[str, str]] = [
+    lines: list[tuple[str, str]] = [*(_scored(artifact) if artifact.n_scored else UNSCORED)]
+    lines += [
+        ("cost", spent if artifact.costs_known else NOT_RECORDED),
+        ("cost Δ", cost_change(artifact.cost_delta_pct, artifact.claimed_saving_pct)),
+        ("verdict", artifact.verdict.value),
+    ]
+    return Table(
+        header=(("original → candidate",), models(artifact.original_model, artifact.candidate_model)),
+        rows=tuple(((name,), (value,)) for name, value in lines),
+    )
+
+
+def _scored(artifact: Artifact) -> list[tuple[str, str]]:
+    stats = artifact.stats
+    return [
         ("original pass", f"{_rate(artifact, artifact.original_pass)}, 95 % CI {_share(stats.original_ci_pp)}"),
         ("candidate pass", f"{_rate(artifact, artifact.candidate_pass)}, 95 % CI {_share(stats.candidate_ci_pp)}"),
         ("Δ (95 % CI)", f"{signed_pp(artifact.accuracy_delta_pp)} ({interval_pp(stats.headline_ci_pp)})"),
@@ -55,14 +89,7 @@ def _numbers(artifact: Artifact) -> Table:
             f"{stats.mcnemar_b} broke, {stats.mcnemar_c} recovered, two-sided {p_value(stats.mcnemar_p_value)}",
         ),
         ("lower bound (95 %)", f"{signed_pp(stats.lower_bound_pp)}, margin {number(artifact.margin_pp, 1)} pp"),
-        ("cost", spent if artifact.costs_known else NOT_RECORDED),
-        ("cost Δ", cost_change(artifact.cost_delta_pct, artifact.claimed_saving_pct)),
-        ("verdict", artifact.verdict.value),
     ]
-    return Table(
-        header=(("original → candidate",), models(artifact.original_model, artifact.candidate_model)),
-        rows=tuple(((name,), (value,)) for name, value in lines),
-    )
 
 
 def _rate(artifact: Artifact, passed: float) -> str:
@@ -89,7 +116,7 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
         causes = Counter(trial.cause for trial in trials if trial.cause)
         if causes:
             yield (f"Causes of the {role}'s non-passes: ", *causes_phrase(causes), ".")
-    if artifact.stats.detectable_drop_pp is not None:
+    if artifact.n_scored and artifact.stats.detectable_drop_pp is not None:
         yield (
             f"Detectable: a true drop of {number(artifact.stats.detectable_drop_pp, 1)} pp is found with 80 % power.",
         )
@@ -100,6 +127,7 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
                 artifact.cost_delta_pct,
                 artifact.claimed_saving_pct,
                 artifact.output_token_inflation,
+                scripted=artifact.mock,
             ),
         )
     for role, trials in _by_role(artifact):

@@ -7,7 +7,20 @@ from collections.abc import Iterator
 from tjbench.compare.artifact import Flag
 from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
 from tjbench.compare.stats import Verdict
-from tjbench.report.page import Code, Link, Page, Part, Phrase, Section, Table, joined, listing, sentence
+from tjbench.report.page import (
+    Code,
+    Link,
+    Page,
+    Part,
+    Phrase,
+    Section,
+    Table,
+    joined,
+    listing,
+    reason_lines,
+    sentence,
+    told,
+)
 from tjbench.report.units import counted, dollars, interval_pp, number, pass_rate, percent, signed_pp
 from tjbench.report.words import (
     FLAG,
@@ -41,6 +54,7 @@ LEGEND: Phrase = (
     "original. Pass: tasks passed of tasks scored. Δ: candidate minus original, in percentage points. Cost Δ: "
     "measured, beside what TokenJam's rates claim.",
 )
+LEGEND_MOCK: Phrase = tuple(str(part).replace("Cost Δ: measured", "Cost Δ: scripted") for part in LEGEND)
 FORK: Phrase = (
     "Nothing was measured, and that fails nothing: GitHub hands no secrets to a pull request from a fork. "
     "A maintainer runs the gate by pushing the commits to a branch of this repository.",
@@ -69,11 +83,11 @@ def decision_page(decision: Decision, run_url: str | None = None) -> Page:
     return Page(
         mark=mark,
         title=(f"TokenJam Bench: {word}{mock_run}",),
-        lead=tuple((sentence(reason),) for reason in decision.reasons)
+        lead=tuple(reason_lines(reason) for reason in decision.reasons)
         + ((FORK,) if decision.status is Status.SKIPPED else ()),
         alerts=tuple(_alerts(decision)),
         tables=(Table(header=HEADER, rows=tuple(_cells(row) for row in ordered), right=NUMBERS),) if ordered else (),
-        legend=LEGEND if ordered else (),
+        legend=(LEGEND_MOCK if _is_mock(decision) else LEGEND) if ordered else (),
         steps=_steps(decision),
         sections=tuple(Section(title=_title(row), lines=tuple(_details(row))) for row in ordered),
         facts=tuple(_facts(decision, run_url)),
@@ -112,9 +126,9 @@ def _title(row: DecisionRow) -> Phrase:
 
 
 def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
-    measured = row.original_pass is not None and row.candidate_pass is not None
+    measured = row.n_scored > 0 and row.original_pass is not None and row.candidate_pass is not None
     delta = "—"
-    if row.accuracy_delta_pp is not None:
+    if measured and row.accuracy_delta_pp is not None:
         interval = f" ({interval_pp(row.headline_ci_pp)})" if row.headline_ci_pp else ""
         delta = signed_pp(row.accuracy_delta_pp) + interval
     return (
@@ -133,7 +147,7 @@ def _versus(row: DecisionRow) -> Phrase:
     mark, word = ROW_STATUS[row.vs_baseline.status]
     versus = row.vs_baseline
     counts = ""
-    if versus.b is not None and versus.c is not None:
+    if versus.n and versus.b is not None and versus.c is not None:
         counts = f": {discordant(versus.b, versus.c, versus.p_value)}"
     return (mark, f" {word}{counts}", *_repointed(row, "; recommendation "))
 
@@ -182,13 +196,14 @@ def _own(row: DecisionRow) -> Iterator[Phrase]:
         )
     if row.causes:
         yield ("Causes of the candidate's non-passes: ", *causes_phrase(row.causes), ".")
-    if row.detectable_drop_pp is not None:
+    if row.n_scored and row.detectable_drop_pp is not None:
         yield (f"Detectable: a true drop of {number(row.detectable_drop_pp, 1)} pp is found with 80 % power.",)
     cost = cost_sentence(
         (row.original_cost_usd, row.candidate_cost_usd),
         row.cost_delta_pct,
         row.claimed_saving_pct,
         row.output_token_inflation,
+        scripted=Flag.MOCK in row.flags,
     )
     if cost:
         yield (cost,)
@@ -217,7 +232,7 @@ def _flags(row: DecisionRow) -> Iterator[Phrase]:
 
 def _facts(decision: Decision, run_url: str | None) -> Iterator[Phrase]:
     yield _compared_with(decision)
-    yield from ((sentence(note),) for note in decision.baseline.notes)
+    yield from (told(sentence(note)) for note in decision.baseline.notes)
     if decision.tokenjam_version:
         yield ("tokenjam ", Code(decision.tokenjam_version), ".")
     found = dict.fromkeys(row.recommended_by for row in decision.rows if row.recommended_by)
@@ -228,7 +243,7 @@ def _facts(decision: Decision, run_url: str | None) -> Iterator[Phrase]:
         pooled = decision.pooled
         yield (f"All {len(compared)} compared rows together: {discordant(pooled.b, pooled.c, pooled.p)}.",)
     yield (f"Spent by this run: {dollars(decision.cost_usd)}.",)
-    yield from ((sentence(note),) for note in decision.notes)
+    yield from (told(sentence(note)) for note in decision.notes)
     if run_url:
         yield ("The run: ", Link(run_url))
 

@@ -23,6 +23,8 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"&(?=[#A-Za-z])"), "&amp;"),
     (re.compile(r"<(?=[A-Za-z/!?])"), "&lt;"),
     (re.compile(r"\$(?!\d)"), r"\\$"),
+)
+_LINKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"@(?=\S)"), f"@{BREAK}"),
     (re.compile(r"(?<![&])#(?=\d)"), f"#{BREAK}"),
     (re.compile(r"\b(GH)-(?=\d)", re.IGNORECASE), rf"\1-{BREAK}"),
@@ -49,10 +51,17 @@ def _hidden(char: str) -> bool:
 
 # A report is composed several times to fit a limit, and its separators repeat.
 @lru_cache(maxsize=4096)
-def escape_markdown(text: str, limit: int | None = None) -> str:
-    """``text`` as plain words for a paragraph, a list item or a table cell: it links, mentions and formats nothing."""
+def escape_markdown(text: str, limit: int | None = None, *, linked: bool = True) -> str:
+    """``text`` as plain words for a paragraph, a list item or a table cell: it links, mentions and formats nothing.
+
+    Where nothing is ``linked``, as in a terminal, links are left whole, so that they can be copied.
+    """
     line = clean(text, limit)
     for pattern, replacement in _RULES:
+        line = pattern.sub(replacement, line)
+    if not linked:
+        return line
+    for pattern, replacement in _LINKS:
         line = pattern.sub(replacement, line)
     return _COMMIT.sub(lambda match: re.sub("(.{6})(?=.)", rf"\1{BREAK}", match[0]), line)
 
@@ -67,7 +76,7 @@ def escape_line_start(markdown: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def code_span(text: str, limit: int | None = None, *, in_table: bool = False) -> str:
+def code_span(text: str, limit: int | None = None, *, in_table: bool = False, linked: bool = True) -> str:
     """``text`` verbatim as code, for ids and model names: nothing is inserted, so that it can be copied.
 
     A pipe in a table and an HTML comment (which could pass for the marker of a comment) are escaped as words instead.
@@ -76,7 +85,7 @@ def code_span(text: str, limit: int | None = None, *, in_table: bool = False) ->
     if not line:
         return "(empty)"
     if (in_table and "|" in line) or "<!--" in line:
-        return escape_markdown(line)
+        return escape_markdown(line, linked=linked)
     fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
     pad = " " if line[0] == "`" or line[-1] == "`" else ""
     return f"{fence}{pad}{line}{pad}{fence}"

@@ -12,7 +12,7 @@ from tjbench.compare.decision import Decision
 from tjbench.report.artifact_page import artifact_page
 from tjbench.report.decision_page import decision_page
 from tjbench.report.escape import clean
-from tjbench.report.page import BOUNDARY, Code, Link, Mark, Page, Phrase, Table, is_address
+from tjbench.report.page import BOUNDARY, Code, Link, Mark, Newline, Page, Phrase, Table, is_address
 from tjbench.report.tasks_table import tasks_table
 
 # Spaces at which a number would lose its unit or an interval its other end.
@@ -47,6 +47,7 @@ def _environment() -> Environment:
     environment.tests |= {
         "code": lambda part: isinstance(part, Code),
         "link": _is_link,
+        "newline": lambda part: isinstance(part, Newline),
         "mark": lambda part: isinstance(part, Mark),
     }
     return environment

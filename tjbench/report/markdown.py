@@ -12,7 +12,21 @@ from tjbench.compare.matrix import Matrix
 from tjbench.report.artifact_page import artifact_page
 from tjbench.report.decision_page import decision_page
 from tjbench.report.escape import code_span, display_width, escape_line_start, escape_markdown
-from tjbench.report.page import BOUNDARY, Code, Link, Mark, Page, Part, Phrase, Section, Table, is_address, stacked
+from tjbench.report.page import (
+    BOUNDARY,
+    Code,
+    Link,
+    Mark,
+    Newline,
+    Page,
+    Part,
+    Phrase,
+    Section,
+    Table,
+    is_address,
+    lines_of,
+    stacked,
+)
 from tjbench.report.series_page import series_page
 
 CODE_LIMIT = 80
@@ -116,33 +130,43 @@ def _first_lines(text: str, limit: int) -> str:
 
 
 def _compose(page: Page, form: _Form) -> str:
-    blocks = [f"### {SYMBOL[page.mark]} {_inline(page.title)}"]
-    blocks += [f"> **⚠ {_inline(alert)}**" for alert in page.alerts]
-    blocks += _lead(page.lead)
+    blocks = [f"### {SYMBOL[page.mark]} {_inline(page.title, form)}"]
+    blocks += [f"> **⚠ {_inline(alert, form)}**" for alert in page.alerts]
+    blocks += _lead(page.lead, form)
     for table in page.tables:
         blocks += _table_blocks(table, form)
     if page.legend and page.tables:
-        blocks.append(_inline(page.legend))
+        blocks.append(_inline(page.legend, form))
     if page.steps:
         blocks.append(
-            "\n".join([_line(page.steps[0]), "", *(f"{i}. {_line(s)}" for i, s in enumerate(page.steps[1:], 1))])
+            "\n".join(
+                [_line(page.steps[0], form), "", *(f"{i}. {_line(s, form)}" for i, s in enumerate(page.steps[1:], 1))]
+            )
         )
     if form.missing:
         blocks.append(f"**Left out for length:** {'; '.join(form.missing)}.")
     if page.sections:
         is_open = page.mark is Mark.BAD
-        blocks += _folded("Tasks, causes and costs, row by row", _sections(page.sections), form, is_open=is_open)
+        blocks += _folded("Tasks, causes and costs, row by row", _sections(page.sections, form), form, is_open=is_open)
     if page.facts:
-        blocks += _folded("How this was measured", [_bullets(page.facts)], form, always="**How this was measured**")
+        blocks += _folded(
+            "How this was measured", [_bullets(page.facts, form)], form, always="**How this was measured**"
+        )
     blocks.append(f"*{BOUNDARY}*")
     return "\n\n".join(blocks) + "\n"
 
 
-def _lead(lead: Iterable[Phrase]) -> list[str]:
-    reasons = list(lead)
-    if len(reasons) <= 1:
-        return [_line(reason) for reason in reasons]
-    return [_bullets(reasons)]
+def _lead(lead: Iterable[Phrase], form: _Form) -> list[str]:
+    """One reason as a paragraph, several as a list; the further lines of a reason stand under it."""
+    reasons = [lines_of(reason) for reason in lead]
+    if len(reasons) == 1:
+        (first, *more) = reasons[0]
+        return [_line(first, form), *([_bullets(more, form)] if more else [])]
+    items = [
+        "\n".join([f"- {_line(first, form)}", *(f"  - {_line(line, form)}" for line in more)])
+        for first, *more in reasons
+    ]
+    return ["\n".join(items)] if items else []
 
 
 def _folded(summary: str, blocks: list[str], form: _Form, always: str = "", *, is_open: bool = False) -> list[str]:
@@ -151,45 +175,53 @@ def _folded(summary: str, blocks: list[str], form: _Form, always: str = "", *, i
     return ["<details open>" if is_open else "<details>", f"<summary>{summary}</summary>", *blocks, "</details>"]
 
 
-def _sections(sections: Iterable[Section]) -> list[str]:
-    return [part for section in sections for part in (f"**{_inline(section.title)}**", _bullets(section.lines))]
+def _sections(sections: Iterable[Section], form: _Form) -> list[str]:
+    return [
+        part for section in sections for part in (f"**{_inline(section.title, form)}**", _bullets(section.lines, form))
+    ]
 
 
-def _bullets(lines: Iterable[Phrase]) -> str:
-    return "\n".join(f"- {_line(line)}" for line in lines)
+def _bullets(lines: Iterable[Phrase], form: _Form) -> str:
+    return "\n".join(f"- {_line(line, form)}" for line in lines)
 
 
-def _line(phrase: Phrase) -> str:
-    return escape_line_start(_inline(phrase))
+def _line(phrase: Phrase, form: _Form) -> str:
+    return escape_line_start(_inline(phrase, form))
 
 
-def _inline(phrase: Phrase, *, in_table: bool = False) -> str:
-    return "".join(_part(part, in_table) for part in phrase)
+def _inline(phrase: Phrase, form: _Form, *, in_table: bool = False) -> str:
+    return "".join(_part(part, form, in_table) for part in phrase)
 
 
-def _part(part: Part, in_table: bool) -> str:
+def _part(part: Part, form: _Form, in_table: bool) -> str:
     if isinstance(part, Mark):
         return SYMBOL[part]
     if isinstance(part, Code):
-        return code_span(part.text, CODE_LIMIT, in_table=in_table)
+        return code_span(part.text, CODE_LIMIT, in_table=in_table, linked=form.folded)
     if isinstance(part, Link):
-        return part.url if is_address(part.url) else escape_markdown(part.url)
+        return part.url if is_address(part.url) else escape_markdown(part.url, linked=form.folded)
+    if isinstance(part, Newline):
+        return " "
     lead, tail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
-    return f"{lead and ' '}{escape_markdown(part, TEXT_LIMIT)}{tail and ' '}" if part.strip() else " " * bool(part)
+    if not part.strip():
+        return " " * bool(part)
+    return f"{lead and ' '}{escape_markdown(part, TEXT_LIMIT, linked=form.folded)}{tail and ' '}"
 
 
 def _table_blocks(table: Table, form: _Form) -> list[str]:
-    title = [f"**{_inline(table.title)}**"] if table.title else []
-    text = _table(table, form.padded)
+    title = [f"**{_inline(table.title, form)}**"] if table.title else []
+    text = _table(table, form)
     if form.width is not None and max(map(display_width, text.splitlines())) > form.width:
-        return title + [_table(part, form.padded, form.width) for part in stacked(table)]
+        return title + [_table(part, form, form.width) for part in stacked(table)]
     return [*title, text]
 
 
-def _table(table: Table, padded: bool, width: int | None = None) -> str:
-    header = [_inline(cell, in_table=True) for cell in table.header]
-    rows = [[_inline(cell, in_table=True) for cell in row] for row in table.rows]
-    widths = [max(3, *(display_width(row[i]) for row in (header, *rows))) if padded else 3 for i in range(len(header))]
+def _table(table: Table, form: _Form, width: int | None = None) -> str:
+    header = [_inline(cell, form, in_table=True) for cell in table.header]
+    rows = [[_inline(cell, form, in_table=True) for cell in row] for row in table.rows]
+    widths = [
+        max(3, *(display_width(row[i]) for row in (header, *rows))) if form.padded else 3 for i in range(len(header))
+    ]
     if width is not None:
         widths[-1] = max(3, min(widths[-1], width - sum(widths[:-1]) - 3 * len(widths) - 1))
     rule = ["-" * (width - 1) + ":" if i in table.right else ":" + "-" * (width - 1) for i, width in enumerate(widths)]

@@ -12,6 +12,9 @@ BOUNDARY = (
     "and it says nothing about other tasks."
 )
 LISTED = 20
+_UNDER = re.compile(r"\n {2}(?=(?:why|fix): )")
+# A word of digits alone is a number; a backtick beside the id would open or end a code span of its own.
+_COMMIT_ID = re.compile(r"(?<![\w`/:.-])((?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40})(?![\w`/-])")
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`|\\]+")
 
 
@@ -29,6 +32,11 @@ class Link:
     url: str
 
 
+@dataclass(frozen=True, slots=True)
+class Newline:
+    """What follows stands on a line of its own, under what comes before. Only a reason holds any."""
+
+
 def is_address(text: str) -> bool:
     """Whether ``text`` is a web address that no format can read as anything else."""
     return _ADDRESS.fullmatch(text) is not None
@@ -44,7 +52,7 @@ class Mark(StrEnum):
     NONE = "none"
 
 
-Part = str | Code | Link | Mark
+Part = str | Code | Link | Mark | Newline
 Phrase = tuple[Part, ...]
 """A piece of text. Its parts may come from anyone: each format escapes all of them."""
 
@@ -87,6 +95,32 @@ class Page:
 def sentence(text: str) -> str:
     """``text`` with a full stop, unless it ends in punctuation."""
     return text if text.endswith((".", "!", "?", ":", "…")) else f"{text}."
+
+
+def reason_lines(text: str) -> Phrase:
+    """A reason with its why and fix on lines of their own, and with the commits that it names as code."""
+    parts: list[Part] = []
+    for line in _UNDER.split(text):
+        parts += [Newline()] if parts else []
+        parts += told(sentence(line))
+    return tuple(parts)
+
+
+def told(text: str) -> Phrase:
+    """A sentence of ours with the commits that it names as code."""
+    pieces = _COMMIT_ID.split(text)
+    return tuple(Code(piece) if index % 2 else piece for index, piece in enumerate(pieces) if piece)
+
+
+def lines_of(phrase: Phrase) -> list[Phrase]:
+    """A reason's lines, parted at each ``Newline``."""
+    lines: list[list[Part]] = [[]]
+    for part in phrase:
+        if isinstance(part, Newline):
+            lines.append([])
+        else:
+            lines[-1].append(part)
+    return [tuple(line) for line in lines]
 
 
 def joined(items: Iterable[Phrase], separator: str = ", ") -> Phrase:

@@ -54,15 +54,17 @@ def _table(key: RowKey, rows: Sequence[Row]) -> Table:
 
 
 def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
+    scored = head.n_scored > 0
+    delta = f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.headline_ci_pp)})"
     mock = " (mock)" if Flag.MOCK in head.flags or head.mock else ""
     return (
         (Code(head.tokenjam_version), mock),
         (Code(head.candidate_model),),
         (_step(row),),
         (head.verdict.value,),
-        (pass_rate(head.original_pass, head.n_scored),),
-        (pass_rate(head.candidate_pass, head.n_scored),),
-        (f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.headline_ci_pp)})",),
+        (pass_rate(head.original_pass, head.n_scored) if scored else "—",),
+        (pass_rate(head.candidate_pass, head.n_scored) if scored else "—",),
+        (delta if scored else "—",),
         (cost_change(head.cost_delta_pct, head.claimed_saving_pct),),
     )
 

@@ -76,14 +76,19 @@ def cost_change(measured: float | None, claimed_saving: float | None) -> str:
 
 
 def cost_sentence(
-    costs: tuple[float | None, float | None], measured: float | None, claimed: float | None, inflation: float | None
+    costs: tuple[float | None, float | None],
+    measured: float | None,
+    claimed: float | None,
+    inflation: float | None,
+    *,
+    scripted: bool = False,
 ) -> str:
-    """Both models' dollars, the change, and why it differs from the claim."""
+    """Both models' dollars, the change, and why it differs from the claim; ``scripted`` answers measure nothing."""
     if costs[0] is None or costs[1] is None:
         return ""
     text = f"Cost: {dollars(costs[0])} → {dollars(costs[1])}"
     if measured is not None:
-        text += f", measured {signed_percent(measured)}"
+        text += f", {'scripted' if scripted else 'measured'} {signed_percent(measured)}"
     if claimed is not None:
         text += f"; TokenJam's rates imply {signed_percent(-claimed)}"
     if inflation is not None:
