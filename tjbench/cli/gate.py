@@ -21,9 +21,9 @@ Margin = Annotated[float | None, typer.Option("--margin-pp", help="Drop to rule 
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    app.command()(matrix)
-    app.command()(gate)
-    app.command()(ci)
+    app.command(short_help="Show every series across TokenJam versions.")(matrix)
+    app.command(short_help="Hold stored artifacts against a stored baseline.")(gate)
+    app.command(short_help="Run the whole gate: measure, compare, decide.")(ci)
 
 
 def matrix(
@@ -66,7 +66,7 @@ def ci(
     baseline: Annotated[
         str, typer.Option(help="auto (last release branch), branch:NAME, ref:SHA, path:DIR or none.")
     ] = "auto",
-    mock: options.Mock = None,
+    mock: options.LiveUnlessMock = None,
     max_cost_usd: options.MaxCost = None,
     concurrency: options.Concurrency = None,
     data: options.Data = None,

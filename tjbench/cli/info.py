@@ -14,10 +14,10 @@ from tjbench.cli import options
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    app.command()(recommend)
-    app.command()(benchmarks)
-    app.command()(version)
-    app.command()(doctor)
+    app.command(short_help="Show what the installed TokenJam recommends.")(recommend)
+    app.command(short_help="List the built-in suites.")(benchmarks)
+    app.command(short_help="Show the versions of TokenJam Bench and TokenJam.")(version)
+    app.command(short_help="Look at what a run finds here, and try the sandbox.")(doctor)
 
 
 def recommend(

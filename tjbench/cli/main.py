@@ -6,14 +6,23 @@ import os
 import signal
 import sys
 import traceback
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from tjbench import __version__
 from tjbench.errors import ExitCode, TjbError
 
 NOBODY_READS = 141
 """What a shell reports of a program whose reader has left (SIGPIPE)."""
+
+OTHER_NAMES = {
+    "--suite": "--benchmark",
+    "--suites": "--benchmark",
+    "--benchmarks": "--benchmark",
+    "--model": "--original",
+}
+"""Options that people try, and the one that each means."""
 
 app = typer.Typer(
     name="tjb",
@@ -23,6 +32,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tokenjam-bench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_say_version, is_eager=True, help="Show the version of TokenJam Bench and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options before the command."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -54,6 +81,9 @@ def _exit_code(arguments: list[str]) -> int:
         print(f"tjb: {error}", file=sys.stderr)
         return error.exit_code
     except typer.TyperException as error:
+        meant = OTHER_NAMES.get(getattr(error, "option_name", ""))
+        if meant is not None:
+            vars(error)["possibilities"] = [meant]
         show = getattr(error, "show", None)
         show() if callable(show) else print(f"tjb: {error.format_message()}", file=sys.stderr)
         return ExitCode.USAGE

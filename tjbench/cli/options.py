@@ -12,6 +12,13 @@ Mock = Annotated[
     bool | None,
     typer.Option("--mock/--no-mock", help="Scripted models instead of live ones; default: as the keys allow."),
 ]
+LiveUnlessMock = Annotated[
+    bool | None,
+    typer.Option(
+        "--mock/--no-mock",
+        help="Scripted models instead of live ones; default: live, and a missing key is an error.",
+    ),
+]
 Out = Annotated[Path, typer.Option(help="Directory for artifacts.")]
 Data = Annotated[str | None, typer.Option(help="A local file with the rows of a suite that lives on a hub.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")]

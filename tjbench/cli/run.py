@@ -14,7 +14,7 @@ from tjbench.cli import options
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    app.command()(run)
+    app.command(short_help="Measure one pair on one suite and state the verdict.")(run)
 
 
 def run(

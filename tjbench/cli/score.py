@@ -14,7 +14,7 @@ from tjbench.cli import options
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    app.command()(score)
+    app.command(short_help="Judge answers made elsewhere by a suite's checks.")(score)
 
 
 def score(
