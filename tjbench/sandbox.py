@@ -227,7 +227,9 @@ def _ending(ended: Ended, secret: bytes | None) -> tuple[Ending, str]:
 
 def _gone(ended: Ended) -> tuple[Ending, str]:
     """Why the answer's process stopped answering before it was told to."""
-    by = 0 if ended.killed & SOLVER_KILLED else _signal(ended.answer)
+    by = _signal(ended.answer)
+    if ended.killed & SOLVER_KILLED and by == signal.SIGKILL:
+        by = 0  # ours; any other signal was there before it
     if by == signal.SIGXCPU:
         return Ending.TIMEOUT, "out of CPU time"
     if by == signal.SIGKILL:
