@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum, isclose
+from math import fsum
 from typing import Any
 
-from pydantic import BaseModel
-
-from tjbench.compare.artifact import UNKNOWN, Artifact, Flag, derive
-from tjbench.compare.pair import Rule
+from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
+from tjbench.compare.derived import Mismatch, flat, found, never_priced, rederived, same, unpriced
 from tjbench.scoring.blame import suspect_scorer
 from tjbench.suites.task import digest
 from tjbench.tokenjam import claimed_saving_pct
@@ -20,18 +18,6 @@ _LEGACY_LACKS = {
     "dollars a task": "input tokens and rates were not kept",
     "scores": "answers were not kept, and checks were not named",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mismatch:
-    """A field that does not follow from the tasks; ``field`` is its path in the file."""
-
-    field: str
-    stored: object
-    recomputed: object
-
-    def __str__(self) -> str:
-        return f"{self.field}: stored {_shown(self.stored)}, recomputed {_shown(self.recomputed)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +31,7 @@ class Verification:
 
 def verify(artifact: Artifact) -> Verification:
     """Recompute an artifact of our format from its tasks, its rates and its verdict rule."""
-    missing = [model for model in (artifact.original_model, artifact.candidate_model) if model not in artifact.rates]
-    if missing:
+    if missing := unpriced(artifact):
         return Verification(
             checked=1,
             mismatches=(Mismatch(field="rates", stored=sorted(artifact.rates), recomputed=missing),),
@@ -54,8 +39,8 @@ def verify(artifact: Artifact) -> Verification:
         )
     stored = artifact.model_dump(mode="json", by_alias=True)
     pairs = [
-        (name, _found(stored, name), value, 9)
-        for name, value in _flat("", _recomputed(artifact))
+        (name, found(stored, name), value, 9)
+        for name, value in flat("", _recomputed(artifact))
         if name not in _unverifiable(artifact)
     ]
     return _compared(pairs, _unverifiable(artifact))
@@ -95,9 +80,9 @@ def verify_legacy(data: Mapping[str, Any], artifact: Artifact) -> Verification:
         ]
     else:
         unverifiable["stats"] = "the older tool tested majority votes of several samples, which is not done here"
-    said = _found(data, "stats.verdict")
+    said = found(data, "stats.verdict")
     unverifiable["stats.verdict"] = f"the older tool's rule said {said}; ours says {artifact.verdict}"
-    present = [(name, _found(data, name), value, digits) for name, value, digits in expected]
+    present = [(name, found(data, name), value, digits) for name, value, digits in expected]
     return _compared([pair for pair in present if pair[1] is not None], unverifiable)
 
 
@@ -106,22 +91,17 @@ def _compared(pairs: Sequence[tuple[str, object, object, int]], unverifiable: Ma
     wrong = tuple(
         Mismatch(field=name, stored=stored, recomputed=value)
         for name, stored, value, digits in pairs
-        if not _same(stored, value, 0.51 * 10**-digits)
+        if not same(stored, value, 0.51 * 10**-digits)
     )
     return Verification(checked=len(pairs), mismatches=wrong, unverifiable=unverifiable)
 
 
 def _recomputed(artifact: Artifact) -> dict[str, object]:
     original, candidate, rates = artifact.original_model, artifact.candidate_model, artifact.rates
-    rule = Rule(
-        margin=artifact.margin_pp / 100,
-        alpha=artifact.alpha,
-        unscored_tolerance=artifact.unscored_tolerance_pct / 100,
-    )
     sources = {rates[original].source, rates[candidate].source}
     claimed = None if sources & _GUESSES else claimed_saving_pct(rates[original], rates[candidate])
     return {
-        **derive(artifact.tasks, rates, original, candidate, rule),
+        **rederived(artifact),
         "claimed_saving_pct": None if claimed is None else round(claimed, 4),
         "priced_with_defaults": "default" in sources,
         "flags": [flag.value for flag in _flags(artifact, sources)],
@@ -143,50 +123,19 @@ def _flags(artifact: Artifact, sources: set[str]) -> list[Flag]:
         Flag.REUSED: any(trial.reused_from for trial in trials),
         Flag.PROMPT_CHANGED: Flag.PROMPT_CHANGED in artifact.flags,
     }
-    found = [flag for flag, is_set in set_.items() if is_set]
-    return list(artifact.flags) if set(found) == set(artifact.flags) else found
+    held = [flag for flag, is_set in set_.items() if is_set]
+    return list(artifact.flags) if set(held) == set(artifact.flags) else held
 
 
 def _unverifiable(artifact: Artifact) -> dict[str, str]:
     """Fields that nothing in the file bears out."""
-    found = {}
+    why = {}
     if artifact.suite.prompts_revision == UNKNOWN:
-        found["suite.prompts_revision"] = "the prompts were not recorded"
+        why["suite.prompts_revision"] = "the prompts were not recorded"
     if artifact.suite.checks_revision == UNKNOWN:
-        found["suite.checks_revision"] = "the checks were not recorded"
+        why["suite.checks_revision"] = "the checks were not recorded"
     if artifact.costs_stated:
-        found["dollars a task"] = "as stated by the tool that measured"
-    elif not artifact.costs_known:
-        found["dollars"] = "nothing was recorded that they could follow from"
-    return found
-
-
-def _flat(prefix: str, values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Every leaf with its path; a pair of numbers is one leaf."""
-    for name, value in values.items():
-        found = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-        if isinstance(found, Mapping):
-            yield from _flat(f"{prefix}{name}.", found)
-        else:
-            yield f"{prefix}{name}", found
-
-
-def _found(document: object, path: str) -> object:
-    """The value at a dotted path; ``None`` where there is none."""
-    for part in path.split("."):
-        document = document.get(part) if isinstance(document, Mapping) else None
-    return document
-
-
-def _same(stored: object, value: object, tolerance: float) -> bool:
-    if isinstance(stored, bool) or isinstance(value, bool):
-        return stored is value
-    if isinstance(stored, int | float) and isinstance(value, int | float):
-        return isclose(stored, value, rel_tol=1e-9, abs_tol=tolerance)
-    if isinstance(stored, list | tuple) and isinstance(value, list | tuple):
-        return len(stored) == len(value) and all(_same(s, v, tolerance) for s, v in zip(stored, value, strict=True))
-    return stored == value
-
-
-def _shown(value: object) -> str:
-    return "nothing" if value is None else f"{value}"
+        why["dollars a task"] = "as stated by the tool that measured"
+    elif never_priced(artifact):
+        why["dollars"] = "nothing was recorded that they could follow from"
+    return why
