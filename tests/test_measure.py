@@ -12,6 +12,7 @@ from tests.fakes.sums import add, sums
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
 from tjbench.bench import RowPlan
 from tjbench.config import Config, ModelSpec, config_of
+from tjbench.errors import UsageError
 from tjbench.measure import MeasureRun, estimate, measure
 from tjbench.models.model import Model, Request, Response
 from tjbench.rows import plan_rows
@@ -61,32 +62,57 @@ def right(request: Request) -> Response:
     return response(add(request.messages[-1]["content"]))
 
 
-def test_one_artifact_a_row_is_written_before_anything_is_judged(tmp_path: Path) -> None:
+def prepared(out: Path, asked: list[Request]) -> MeasureRun:
+    """Two suites of three sums; ``asked`` hears every call."""
     wanted = config_of(
         {"proof": [{"suite": ["a", "b"], "original": str(BIG), "seed": 3}], "run": {"mock": False}}, "--"
     )
     rows = plan_rows(wanted, snapshot(), lambda name, _: sums(3, name=name))
 
+    def heard(request: Request) -> Response:
+        asked.append(request)
+        return right(request)
+
     def open_live(config: Config) -> object:
         def opener(spec: ModelSpec, _: Suite) -> Model:
-            return FakeModel(right, spec)
+            return FakeModel(heard, spec)
 
         return opener
 
-    run = MeasureRun(
+    return MeasureRun(
         config=wanted,
         snapshot=snapshot(),
         rows=rows,
         open_live=open_live,  # type: ignore[arg-type]
         mock=False,
-        out=tmp_path / "out",
+        out=out,
         watch=lambda *_: None,
         warn=lambda _: None,
         commit="c" * 40,
     )
+
+
+def test_one_artifact_a_row_is_written_before_anything_is_judged(tmp_path: Path) -> None:
+    run = prepared(tmp_path / "out", [])
     result, written = measure(run)
     assert [measured.artifact.suite.name for measured in result.measured] == ["a", "b"]
     assert load_path(tmp_path / "out").artifacts == {path.name: artifact for path, artifact in written.items()}
     assert {artifact.seed for artifact in written.values()} == {3}
     mocked, _ = measure(replace(run, mock=True))
     assert all(measured.artifact.mock for measured in mocked.measured)
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_no_model_is_asked_where_no_artifact_could_be_written(tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "results"
+    if kind == "file":
+        out.touch()
+    else:
+        out.symlink_to(tmp_path)
+    asked: list[Request] = []
+    with pytest.raises(UsageError) as refused:
+        measure(prepared(out, asked))
+    assert "--out" in refused.value.fix
+    assert asked == []
+    measure(prepared(tmp_path / "other", asked))
+    assert len(asked) == 2 * 2 * 3

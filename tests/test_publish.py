@@ -165,8 +165,12 @@ def test_a_report_is_not_written_through_a_link(place: Place, tmp_path: Path, li
     (outside / "victim").write_text("untouched")
     (place.root / link).parent.mkdir(exist_ok=True)
     (place.root / link).symlink_to(outside if link == "results" else outside / "victim")
-    with pytest.raises(UsageError, match="a symbolic link stands in the way"):
-        place.publish(decided())
+    with pytest.raises(UsageError, match="a symbolic link stands in the way") as refused:
+        place.publisher().require_places()
+    assert "results-dir" in refused.value.fix
+    outputs = place.publish(decided())
+    assert any("a symbolic link stands in the way" in line for line in place.commands_of("error"))
+    assert (outputs["status"], outputs["report-md"]) == ("regression", "")
     assert [path.name for path in outside.iterdir()] == ["victim"]
     assert (outside / "victim").read_text() == "untouched"
 
@@ -179,10 +183,46 @@ def test_links_above_the_workspace_are_the_machines_own(tmp_path: Path) -> None:
     assert (tmp_path / "real/a/report.md").read_text() == "x"
 
 
-def test_a_directory_in_the_place_of_a_report_is_said(place: Place) -> None:
+def test_a_report_that_cannot_be_written_is_said_and_hides_no_decision(place: Place) -> None:
     (place.root / "results/tjbench-report.md").mkdir(parents=True)
-    with pytest.raises(UsageError, match="cannot write"):
-        place.publish(decided())
+    outputs = place.publish(decided(), report="report.json")
+    assert any("tjbench-report.md" in line for line in place.commands_of("error"))
+    assert (outputs["status"], outputs["regressions"]) == ("regression", "1")
+    assert (outputs["report-md"], outputs["junit"]) == ("", "results/tjbench-junit.xml")
+    assert "regression" in Path(place.environ["GITHUB_STEP_SUMMARY"]).read_text()
+    assert read_report(place.root / "report.json").status is Status.REGRESSION
+
+
+@pytest.mark.parametrize(
+    ("taken", "kind", "given"),
+    [
+        ("results", "file", "results-dir"),
+        ("results/tjbench-report.html", "directory", "results-dir"),
+        ("results/tjbench-junit.xml", "pipe", "results-dir"),
+        ("out", "file", "report-file"),
+        ("out/report.json", "directory", "report-file"),
+        ("out/report.json", "link", "report-file"),
+    ],
+)
+def test_a_place_that_takes_no_report_is_refused_beforehand(place: Place, taken: str, kind: str, given: str) -> None:
+    path = place.root / taken
+    path.parent.mkdir(exist_ok=True)
+    if kind == "file":
+        path.touch()
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("absent")
+    with pytest.raises(UsageError, match="cannot write") as refused:
+        place.publisher("out/report.json").require_places()
+    assert given in refused.value.fix
+
+
+def test_a_workspace_without_reports_is_ready_for_them_and_stays_as_it_is(place: Place) -> None:
+    place.publisher("deep/report.json").require_places()
+    assert list(place.root.iterdir()) == []
 
 
 @root_only

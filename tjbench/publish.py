@@ -20,6 +20,7 @@ from tjbench.github.event import Event
 from tjbench.report.html import render_html
 from tjbench.report.junit import render_junit
 from tjbench.report.markdown import render_decision
+from tjbench.store.files import unwritable
 
 COMMENT_CHARACTERS = 65_000
 VERDICT_KEYS = (
@@ -37,6 +38,8 @@ VERDICT_KEYS = (
 )
 FOREIGN_NOTE = "this report comes from a fork's run, which the pull request may have changed"
 REPORT_BYTES = 8 << 20
+REPORTS = {"report-md": "tjbench-report.md", "report-html": "tjbench-report.html", "junit": "tjbench-junit.xml"}
+"""The report files in the results directory, by output."""
 VERSUS_KEYS = ("b", "c", "p_value", "adjusted_significant", "status")
 
 
@@ -68,14 +71,18 @@ class Publisher:
         """Files first, then log, summary and annotations, then the comment, then the outputs that name it all."""
         decision = result.decision
         files = self._write_files(result)
-        give_to_owner([*files.values(), *result.artifacts], self.place.root)
+        try:
+            give_to_owner([*files.values(), *result.artifacts], self.place.root)
+        except OSError as error:
+            self._notice(f"files in the workspace stay root's: {error.strerror or error}")
         report = render_decision(decision, run_url=self.event.run_url)
         with self.commands.group("TokenJam Bench report"):
             self.commands.print(render_decision(decision, folded=False))
         self._summarize(report)
         self._annotate(decision)
-        url = self._comment(decision, self.place.shown(files["report-md"]))
-        outputs = {name: self.place.shown(path) for name, path in files.items() if name != "report-file"}
+        kept = self.place.shown(files["report-md"]) if "report-md" in files else "the step summary"
+        url = self._comment(decision, kept)
+        outputs = {name: self.place.shown(files[name]) if name in files else "" for name in REPORTS}
         outputs |= {"results-dir": self.place.shown(self.place.directory), "comment-url": url}
         self._output({**outputs, **_facts(decision)})
 
@@ -100,17 +107,31 @@ class Publisher:
         self._output({"comment-url": self._comment(decision, self.place.shown(path))})
         return ExitCode.PASSED
 
+    def require_places(self) -> None:
+        """Refuse, before anything is spent, places that the reports could not be written to."""
+        for name, path in self._paths().items():
+            given = "report-file" if name == "report-file" else "results-dir"
+            require_place(path, self.place.root, f"name another {given}, or remove what is in the way")
+
+    def _paths(self) -> dict[str, Path]:
+        paths = {name: self.place.directory / file for name, file in REPORTS.items()}
+        return paths | ({"report-file": self.place.json} if self.place.json else {})
+
     def _write_files(self, result: GateResult) -> dict[str, Path]:
-        directory = self.place.directory
+        """The reports that could be written; one that could not is said, and hides no decision."""
         decision = result.decision
         texts = {
-            "report-md": ("tjbench-report.md", render_decision(decision, run_url=self.event.run_url)),
-            "report-html": ("tjbench-report.html", render_html(decision, list(result.artifacts.values()))),
-            "junit": ("tjbench-junit.xml", render_junit(decision)),
+            "report-md": render_decision(decision, run_url=self.event.run_url),
+            "report-html": render_html(decision, list(result.artifacts.values())),
+            "junit": render_junit(decision),
+            "report-file": decision.model_dump_json(indent=1),
         }
-        files = {name: write_inside(directory / file, text, self.place.root) for name, (file, text) in texts.items()}
-        if self.place.json:
-            files["report-file"] = write_inside(self.place.json, decision.model_dump_json(indent=1), self.place.root)
+        files = {}
+        for name, path in self._paths().items():
+            try:
+                files[name] = write_inside(path, texts[name], self.place.root)
+            except UsageError as error:
+                self.commands.annotation("error", str(error), title="TokenJam Bench")
         return files
 
     def _summarize(self, report: str) -> None:
@@ -204,9 +225,24 @@ def read_report(path: Path) -> Decision:
         raise UsageError(f"{path} is not a report", why=f"{where}: {first['msg']}") from error
 
 
+def require_place(path: Path, root: Path, fix: str) -> None:
+    """Refuse, before anything is spent, a place that a report could not be written to; ``fix`` names its input."""
+    if linked(path, root):
+        raise UsageError(f"cannot write {path}", why="a symbolic link stands in the way", fix=fix)
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot write {path}", why="it is no regular file", fix=fix)
+    if why := unwritable(path):
+        raise UsageError(f"cannot write {path}", why=why, fix=fix)
+
+
+def linked(path: Path, root: Path) -> bool:
+    """Whether ``path`` passes a symbolic link below ``root``."""
+    return any(place.is_symlink() for place in (path, *path.parents) if place != root and place.is_relative_to(root))
+
+
 def write_inside(path: Path, text: str, root: Path) -> Path:
     """Write a report, through no symbolic link below ``root``."""
-    if any(place.is_symlink() for place in (path, *path.parents) if place != root and place.is_relative_to(root)):
+    if linked(path, root):
         raise UsageError(f"cannot write {path}", why="a symbolic link stands in the way", fix="remove the link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from tjbench.errors import ExitCode, UsageError
 from tjbench.report.html import render_artifact_html, render_html
 from tjbench.report.markdown import render_artifact, render_decision, render_series
 from tjbench.store.artifacts import Baseline, dump, load_path, read_claims
+from tjbench.store.files import unwritable
 from tjbench.store.legacy import is_legacy
 from tjbench.verify import Verification, verify, verify_legacy
 
@@ -163,10 +163,9 @@ def series_json(series: Matrix, decision: Decision, code: ExitCode) -> dict[str,
 
 def require_writable(path: Path) -> None:
     """Refuse a report path before anything is spent; raises ``UsageError``."""
-    if path.is_dir():
-        raise UsageError(f"cannot write {path}", why="it is a directory", fix="name a file in it")
-    if path.parent.exists() and not os.access(path.parent, os.W_OK):
-        raise UsageError(f"cannot write {path}", why=f"{path.parent} is not writable", fix="name another file")
+    if why := unwritable(path):
+        fix = "name a file in it" if path.is_dir() else "name another file"
+        raise UsageError(f"cannot write {path}", why=why, fix=fix)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -23,6 +23,7 @@ from tjbench.progress import Progress
 from tjbench.rows import SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.selftest import SelfTest
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
+from tjbench.store.files import read_regular
 from tjbench.suites import load_suite, near_file
 from tjbench.suites.task import Suite
 from tjbench.tokenjam import Snapshot, open_tokenjam
@@ -160,9 +161,7 @@ class Workplace:
     def read_text(self, path: Path) -> str:
         """A small UTF-8 file that the user named."""
         try:
-            if path.stat().st_size > CONFIG_BYTES:
-                raise UsageError(f"{path} is too large", why=f"more than {CONFIG_BYTES >> 20} MiB")
-            return path.read_text(encoding="utf-8")
+            return read_regular(path, CONFIG_BYTES).decode("utf-8")
         except FileNotFoundError as error:
             raise UsageError(f"cannot read {path}", why="there is no such file", fix=near_file(path)) from error
         except OSError as error:

@@ -18,11 +18,14 @@ from pydantic import ValidationError
 
 from tjbench.compare.artifact import Artifact
 from tjbench.compare.decision import BaselineLabel
+from tjbench.compare.derived import contradictions, unpriced
 from tjbench.errors import UsageError
+from tjbench.store.files import read_regular
 from tjbench.store.legacy import is_legacy, read_legacy
 
 PATTERN = "tjbench_*.json"
 MAX_BYTES = 64 << 20
+_FIX = "name another directory: --out, or results-dir in the action"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ def write_artifact(artifact: Artifact, directory: Path) -> Path:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         why = error.strerror or str(error)
-        raise UsageError(f"cannot write to {directory}", why=why, fix="name another --out") from error
+        raise UsageError(f"cannot write to {directory}", why=why, fix=_FIX) from error
 
 
 def _named(temporary: Path, artifact: Artifact) -> Path:
@@ -97,13 +100,17 @@ def _name(temporary: Path, target: Path) -> None:
 
 
 def make_directory(directory: Path) -> None:
-    """Create ``directory``; a link in its place is refused, since it could lead anywhere."""
+    """Create ``directory`` and see that it takes files; a link there is refused, since it could lead anywhere."""
     if directory.is_symlink():
-        raise UsageError(f"{directory} is a symbolic link", why="artifacts are not written through links")
+        raise UsageError(f"{directory} is a symbolic link", why="artifacts are not written through links", fix=_FIX)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"cannot write to {directory}", why="a file is in its place", fix=_FIX) from error
     except OSError as error:
-        raise UsageError(f"cannot write to {directory}", why=str(error), fix="name another --out") from error
+        raise UsageError(f"cannot write to {directory}", why=error.strerror or str(error), fix=_FIX) from error
 
 
 def dump(artifact: Artifact) -> str:
@@ -166,7 +173,7 @@ def load_path(path: Path) -> Loaded:
 
     Raises ``UsageError`` for a path that does not exist and for a named file that is no artifact.
     """
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return Loaded(artifacts={path.name: read_file(path)}, rejected={})
     if not path.is_dir():
         raise UsageError(f"there is no directory {path}", fix="name one that holds tjbench_*.json artifacts")
@@ -202,8 +209,6 @@ def read_claims(path: Path) -> tuple[Artifact, dict[str, Any]]:
 
 def _content(path: Path) -> bytes:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is not an artifact", why=f"larger than {MAX_BYTES >> 20} MiB")
-        return path.read_bytes()
+        return read_regular(path, MAX_BYTES)
     except OSError as error:
         raise UsageError(f"cannot read {path}", why=error.strerror or str(error)) from error
