@@ -13,15 +13,17 @@ from typing import Any
 import pytest
 
 from tests.fakes.artifacts import AT, CANDIDATE, ORIGINAL, measurement
-from tjbench.compare.artifact import Artifact, Flag
+from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
 from tjbench.errors import ExitCode, UsageError
 from tjbench.store.artifacts import (
     MAX_BYTES,
     dump,
     file_name,
     load_path,
+    make_directory,
     parse_artifact,
     parse_files,
+    read_claims,
     read_file,
     write_artifact,
 )
@@ -364,3 +366,85 @@ def test_a_random_prefix_is_never_an_artifact() -> None:
 
 def test_names_and_time_are_those_of_the_measurement() -> None:
     assert (SMALL.original_model, SMALL.candidate_model, SMALL.created_at) == (ORIGINAL, CANDIDATE, AT)
+
+
+# Numbers that the tasks do not bear out
+
+WORSE = measurement("p" * 45 + "f" * 5, "p" * 35 + "f" * 13 + "p" * 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("verdict", "no_significant_regression"),
+        ("original_pass", 1e300),
+        ("candidate_pass", 45.0),
+        ("accuracy_delta_pp", 0.0),
+        ("original_cost_usd", 1.0),
+        ("candidate_cost_usd", 0.0),
+        ("cost_delta_pct", -99.0),
+        ("output_token_inflation", 1.0),
+        ("stats.mcnemar_b", 0),
+        ("stats.mcnemar_c", 9),
+        ("stats.mcnemar_p_value", 1.0),
+        ("stats.delta_ci_pp", [-1.0, 1.0]),
+        ("stats.lower_bound_pp", 0.0),
+    ],
+)
+def test_a_number_edited_by_hand_is_refused_by_name(tmp_path: Path, field: str, value: object) -> None:
+    data = as_data(WORSE)
+    *place, name = field.split(".")
+    holder = data[place[0]] if place else data
+    true, holder[name] = holder[name], value
+    assert why_not(as_bytes(data)).startswith(f"{field} is {value}, its tasks make {true}")
+    (tmp_path / "tjbench_x.json").write_bytes(as_bytes(data))
+    assert list(load_path(tmp_path).rejected) == ["tjbench_x.json"]
+    read_claims(tmp_path / "tjbench_x.json")  # what shows the mismatch reads it
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("unscored_tolerance_pct", 1000), ("margin_pp", 0), ("margin_pp", 1e9), ("alpha", 1), ("alpha", 0)],
+)
+def test_a_verdict_rule_that_no_configuration_allows_is_refused(field: str, value: float) -> None:
+    assert why_not(as_bytes({**as_data(WORSE), field: value})).startswith(f"{field}: ")
+
+
+def test_a_model_without_rates_is_named() -> None:
+    data = as_data()
+    del data["rates"][CANDIDATE]
+    assert why_not(as_bytes(data)) == f"it has no rates of {CANDIDATE}"
+
+
+def test_a_rounding_elsewhere_and_another_wording_are_no_contradiction() -> None:
+    data = as_data(WORSE)
+    data["verdict_reason"] = "worded by another release"
+    data["original_cost_usd"] *= 1 + 1e-8
+    data["stats"]["mcnemar_p_value"] *= 1 - 1e-8
+    assert parse_artifact(as_bytes(data), "x").verdict is WORSE.verdict
+
+
+def test_dollars_of_another_tool_need_not_follow_from_tokens() -> None:
+    foreign = measurement("pppp", "pppp", source=UNKNOWN, prices=(0.0, 0.0))
+    data = {**as_data(foreign), "original_cost_usd": 0.5, "candidate_cost_usd": 0.1, "cost_delta_pct": -80.0}
+    assert parse_artifact(as_bytes(data), "x").original_cost_usd == 0.5
+
+
+def test_a_pipe_among_artifacts_is_listed_and_one_that_is_named_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tjbench_x.json")
+    assert load_path(tmp_path).rejected == {"tjbench_x.json": "it is no regular file"}
+    with pytest.raises(UsageError) as refused:
+        load_path(tmp_path / "tjbench_x.json")
+    assert refused.value.why == "it is no regular file"
+
+
+def test_a_directory_that_takes_no_artifact_is_said_with_what_to_name_instead(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    for place in ("file", "file/deeper", "link"):
+        with pytest.raises(UsageError) as refused:
+            make_directory(tmp_path / place)
+        assert "--out" in refused.value.fix
+        assert "results-dir" in refused.value.fix
+    make_directory(tmp_path / "new" / "one")
+    assert list((tmp_path / "new" / "one").iterdir()) == []

@@ -148,9 +148,9 @@ class Artifact(_Record):
     output_token_inflation: float | None
     verdict: Verdict
     verdict_reason: str
-    margin_pp: float
-    alpha: float
-    unscored_tolerance_pct: float = 5.0
+    margin_pp: Annotated[float, Field(gt=0, lt=100)]
+    alpha: Annotated[float, Field(gt=0, lt=1)]
+    unscored_tolerance_pct: Annotated[float, Field(ge=0, le=100)] = 5.0
     stats: StatsRecord
     commit: str | None
     tasks: tuple[TaskRecord, ...]

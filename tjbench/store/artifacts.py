@@ -124,8 +124,8 @@ def dump(artifact: Artifact) -> str:
 
 def parse_artifact(content: bytes, name: str) -> Artifact:
     """Read one artifact, ours or of the older format. Raises ``UsageError`` naming the file and what is wrong."""
-    artifact, _ = parse_claims(content, name)
-    if broken := _contradiction(artifact):
+    artifact, data = parse_claims(content, name)
+    if not is_legacy(data) and (broken := _contradiction(artifact)):
         raise UsageError(f"{name} is not an artifact", why=broken)
     return artifact
 
@@ -160,12 +160,16 @@ def parse_claims(content: bytes, name: str) -> tuple[Artifact, dict[str, Any]]:
 
 def _contradiction(artifact: Artifact) -> str:
     """What the file says of its tasks that its tasks do not bear out; empty where all is well."""
-    scored = sum(task.original.scored and task.candidate.scored for task in artifact.tasks)
-    said = (artifact.n_tasks, artifact.n_scored, artifact.n_unscored)
-    held = (len(artifact.tasks), scored, len(artifact.tasks) - scored)
-    names = ("n_tasks", "n_scored", "n_unscored")
-    wrong = next((i for i in range(3) if said[i] != held[i]), None)
-    return "" if wrong is None else f"{names[wrong]} is {said[wrong]}, its tasks make {held[wrong]}"
+    try:
+        wrong = contradictions(artifact)
+    except (ValueError, ArithmeticError) as error:
+        return f"nothing follows from its tasks: {error}"
+    if not wrong:
+        return ""
+    first = wrong[0]
+    if missing := unpriced(artifact):
+        return f"it has no rates of {', '.join(missing)}"
+    return f"{first.field} is {first.stored}, its tasks make {first.recomputed}"
 
 
 def load_path(path: Path) -> Loaded:
