@@ -361,3 +361,19 @@ def test_a_price_that_an_old_file_does_not_hold_is_not_shown_as_zero() -> None:
     text = render_artifact(measurement("p" * 60, "p" * 60, prices=(0.0, 0.0), source="unknown"))
     assert f"Price of `{CANDIDATE}`: not recorded." in text
     assert "$0 in" not in text
+
+
+def test_an_errors_why_and_fix_stand_on_lines_of_their_own() -> None:
+    error = "it broke\n  why: at https://x.example/a 7fba5fd686cd\n  fix: mend it"
+    decision = decided([measurement("p" * 60, "p" * 60)]).model_copy(update={"reasons": (error,)})
+    text = render_decision(decision)
+    assert "\n\nit broke.\n\n- why: at https:\u200b//x.example/a `7fba5fd686cd`.\n- fix: mend it.\n" in text
+    plain = render_decision(decision, folded=False)
+    assert "- why: at https://x.example/a `7fba5fd686cd`.\n" in plain
+    assert "\u200b" not in plain
+
+
+def test_a_row_of_which_nothing_is_scored_has_no_rates() -> None:
+    text = render_decision(decided([measurement("?" * 20, "?" * 20)]))
+    assert "0/0" not in text
+    assert "p = 1.000" not in text
