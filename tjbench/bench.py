@@ -291,7 +291,7 @@ class Bench:
                 ),
                 "seed": self.settings.seed,
                 "scorer_version": SCORER_VERSION,
-                "sandbox_level": level if plan.suite.executes_code else NO_SANDBOX,
+                "sandbox_level": _held(level, plan.suite),
                 "judge": str(self.judge.spec) if self.judge and plan.suite.judged else None,
                 "mock": self.settings.mock,
                 "priced_with_defaults": guessed,
@@ -303,6 +303,13 @@ class Bench:
                 **derive(records, rates, original, candidate, plan.rule),
             }
         )
+
+
+def _held(level: str, suite: Suite) -> str:
+    """How the suite's answers were held, with what weakens it."""
+    if not suite.executes_code:
+        return NO_SANDBOX
+    return f"{level}, tests share the answer's interpreter" if suite.shares_interpreter else level
 
 
 def build_trial(scored: Sequence[Scored]) -> Trial:

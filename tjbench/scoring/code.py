@@ -74,6 +74,7 @@ def _to_run(text: str, check: UnitTests, timeout_s: float) -> Program | None:
         tests=check.tests,
         preamble=check.preamble,
         timeout_s=timeout_s,
+        shared=check.kind == "shared_unit_tests",
     )
 
 

@@ -49,7 +49,7 @@ def _checked(text: str, task: Task, box: Box | None, judge: Judge | None) -> Sco
         case UnitTests():
             if box is None:
                 raise ValueError("unit tests need a box to run in")
-            return score_code(text, check, box)
+            return score_code(text, check, box, reference=task.canned.right if task.canned else None)
         case JudgedCheck():
             if judge is None:
                 raise ValueError("judged tasks need a judge")

@@ -206,6 +206,7 @@ class UnitTestsBody(Record):
     entry_point: PythonName
     tests: PythonTests
     preamble: str = ""
+    shared: bool = False
 
 
 class UnitTestsRecord(Record):
@@ -215,7 +216,12 @@ class UnitTestsRecord(Record):
 
     def check(self) -> Check:
         body = self.unit_tests
-        return UnitTests(entry_point=body.entry_point, preamble=body.preamble, tests=body.tests)
+        return UnitTests(
+            entry_point=body.entry_point,
+            preamble=body.preamble,
+            tests=body.tests,
+            kind="shared_unit_tests" if body.shared else "unit_tests",
+        )
 
     def canned(self) -> None:
         return None

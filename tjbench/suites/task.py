@@ -45,13 +45,14 @@ class UnitTests:
     """The answer defines ``entry_point``; ``tests`` define ``check(candidate)``, which raises when it is wrong.
 
     ``preamble`` is the code that the prompt showed before the entry point (imports and helpers) together with the
-    entry point's own signature and docstring: an answer may rely on the former and may continue the latter.
+    entry point's own signature and docstring: an answer may rely on the former and may continue the latter. Tests of
+    the kind ``shared_unit_tests`` run in the answer's own interpreter, where a pass can be tampered with.
     """
 
     entry_point: str
     preamble: str
     tests: str
-    kind: Literal["unit_tests"] = "unit_tests"
+    kind: Literal["unit_tests", "shared_unit_tests"] = "unit_tests"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,11 @@ class Suite:
     def executes_code(self) -> bool:
         """Whether scoring runs what the model wrote."""
         return any(isinstance(task.check, UnitTests) for task in self.tasks)
+
+    @property
+    def shares_interpreter(self) -> bool:
+        """Whether tests of some task run in the answer's own interpreter."""
+        return any(isinstance(task.check, UnitTests) and task.check.kind == "shared_unit_tests" for task in self.tasks)
 
     @property
     def judged(self) -> bool:
