@@ -138,7 +138,8 @@ def test_what_is_wrong_everywhere_is_not_tried_everywhere() -> None:
     judge = Judge(lambda _: Ending.TIMEOUT)
     words = complaint(judge, suite(count=150))
     assert words.count("the right answer fails") == 3
-    assert len(judge.programs) < 3 + cores()
+    # One that is out of time is tried up to three times: to the floor, its right answer, and to the deadline from that.
+    assert len(judge.programs) <= 3 * (3 + cores())
 
 
 def test_of_a_large_suite_a_part_is_tested_from_end_to_end() -> None:
