@@ -514,9 +514,28 @@ def test_many_unscored_pairs_prove_nothing_and_hide_nothing() -> None:
     assert row.vs_baseline.status is RowStatus.REGRESSION
 
 
-def test_an_incomplete_baseline_leaves_the_row_unclear() -> None:
-    (row,) = judged([measurement(PASS, PASS)], [measurement(PASS, "u" * 30 + "p" * 30, version="0.6.0")]).rows
-    assert row.vs_baseline.status is RowStatus.INSUFFICIENT_EVIDENCE
+@pytest.mark.parametrize("now", [PASS, "f" * 30 + "p" * 30, "p" * 30 + "f" * 30])
+@pytest.mark.parametrize(("before", "unscored"), [("u" * 30 + "p" * 30, 30), ("u" * 4 + "p" * 56, 4)])
+def test_nothing_is_tested_against_an_incomplete_baseline(now: str, before: str, unscored: int) -> None:
+    decision = judged([measurement(now, now)], [measurement(PASS, before, version="0.6.0")])
+    (row,) = decision.rows
+    assert row.vs_baseline.status is RowStatus.NOT_COMPARABLE
+    assert row.vs_baseline.reason == f"the baseline is incomplete: {unscored} of 60 tasks unscored"
+    assert (row.vs_baseline.b, row.vs_baseline.p_value) == (None, None)
+    assert decision.status is Status.INCONCLUSIVE
+
+
+def test_over_an_incomplete_baseline_the_rows_own_verdict_still_speaks() -> None:
+    decision = judged([measurement(PASS, "f" * 30 + "p" * 30)], [measurement(PASS, "u" * 60, version="0.6.0")])
+    assert decision.status is Status.REGRESSION
+    assert decision.rows[0].vs_baseline.status is RowStatus.NOT_COMPARABLE
+    assert "the baseline is incomplete: 60 of 60 tasks unscored" in decision.reasons[0]
+
+
+def test_a_complete_baseline_counts_before_a_newer_incomplete_one() -> None:
+    bases = [measurement(PASS, PASS, version="0.5.0"), measurement(PASS, "u" * 60, version="0.6.0")]
+    (row,) = judged([measurement(PASS, PASS)], bases).rows
+    assert (row.vs_baseline.status, row.vs_baseline.tokenjam_version) == (RowStatus.NO_REGRESSION, "0.5.0")
 
 
 def test_the_reason_of_an_incomplete_row_is_told() -> None:

@@ -165,7 +165,7 @@ def test_a_changed_prompt_is_compared_and_flagged() -> None:
 
 
 def test_unscored_tasks_leave_the_pairing_on_both_sides() -> None:
-    found = row(measurement("ppppp", "fuppp"), measurement("ppppp", "ppupp"))
+    found = row(measurement("ppppp", "fuppp"), measurement("ppppp", "ppupp", rule=Rule(unscored_tolerance=0.5)))
     assert found.change is not None
     assert (found.change.n, found.change.b, found.overlap.unscored) == (3, 1, 2)
     assert found.coverage == 1  # they were measured again, though to no avail
