@@ -54,7 +54,7 @@ def _outcomes(path: Path, found: Gathered) -> Iterator[Outcome]:
         for row in rows:
             yield _outcome(row, f"{path}, line {rows.line_num}")
     except csv.Error as error:
-        raise UsageError(f"{path}, line {rows.line_num}: not CSV", why=str(error)) from None
+        raise UsageError(f"{path}, line {rows.reader.line_num}: not CSV", why=str(error)) from None
 
 
 def _outcome(row: Mapping[str | None, str | list[str] | None], where: str) -> Outcome:

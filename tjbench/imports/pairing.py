@@ -36,7 +36,6 @@ class Paired:
     tasks: tuple[TaskRecord, ...]
     samples: int
     basis: Basis
-    tokens: bool
     lacking: int
 
 
@@ -85,7 +84,6 @@ def pair_outcomes(originals: Iterable[Outcome], candidates: Iterable[Outcome]) -
         tasks=tasks,
         samples=samples,
         basis=Basis.STATED if keep.cost else Basis.TOKENS if keep.input and keep.output else Basis.NONE,
-        tokens=keep.input and keep.output,
         lacking=sum(samples - len(side.get(task_id, ())) for side in sides for task_id in ids),
     )
 
