@@ -16,7 +16,7 @@ from tjbench.models.model import Model
 from tjbench.pricing import Usage, cost_usd
 from tjbench.rows import Rows, judge_of, mock_opener
 from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS, SCRIPTED, ScriptedJudge, judge_messages
-from tjbench.store.artifacts import make_directory, write_artifact
+from tjbench.store.artifacts import require_directory, write_artifact
 from tjbench.suites.task import JudgedCheck
 from tjbench.tokenjam import Snapshot
 
@@ -54,7 +54,7 @@ class Estimate:
 
 def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
     """Ask, score, compare, and write one artifact a row into ``run.out``, which must take files before any is asked."""
-    make_directory(run.out)
+    require_directory(run.out)
     seed = next((proof.seed for proof in run.config.proof if proof.seed is not None), None)
     bench = Bench(
         snapshot=run.snapshot,

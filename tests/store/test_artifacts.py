@@ -7,6 +7,7 @@ import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tjbench.store.artifacts import (
     parse_files,
     read_claims,
     read_file,
+    require_directory,
     write_artifact,
 )
 
@@ -441,10 +443,12 @@ def test_a_pipe_among_artifacts_is_listed_and_one_that_is_named_is_refused(tmp_p
 def test_a_directory_that_takes_no_artifact_is_said_with_what_to_name_instead(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
-    for place in ("file", "file/deeper", "link"):
+    for place, check in product(("file", "file/deeper", "link"), (require_directory, make_directory)):
         with pytest.raises(UsageError) as refused:
-            make_directory(tmp_path / place)
+            check(tmp_path / place)
         assert "--out" in refused.value.fix
         assert "results-dir" in refused.value.fix
+    require_directory(tmp_path / "new" / "one")
+    assert not (tmp_path / "new").exists()
     make_directory(tmp_path / "new" / "one")
     assert list((tmp_path / "new" / "one").iterdir()) == []

@@ -99,16 +99,26 @@ def _name(temporary: Path, target: Path) -> None:
         temporary.replace(target)
 
 
-def make_directory(directory: Path) -> None:
-    """Create ``directory`` and see that it takes files; a link there is refused, since it could lead anywhere."""
+def require_directory(directory: Path) -> None:
+    """Refuse, and make nothing yet, where ``make_directory`` would fail or the directory take no file."""
     if directory.is_symlink():
         raise UsageError(f"{directory} is a symbolic link", why="artifacts are not written through links", fix=_FIX)
+    place = directory.absolute()
+    above = next(step for step in (place, *place.parents) if os.path.lexists(step))
+    try:
+        with tempfile.TemporaryFile(dir=above):
+            pass
+    except NotADirectoryError as error:
+        raise UsageError(f"cannot write to {directory}", why=f"{above} is no directory", fix=_FIX) from error
+    except OSError as error:
+        raise UsageError(f"cannot write to {directory}", why=error.strerror or str(error), fix=_FIX) from error
+
+
+def make_directory(directory: Path) -> None:
+    """Create ``directory``; a link in its place is refused, since it could lead anywhere."""
+    require_directory(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"cannot write to {directory}", why="a file is in its place", fix=_FIX) from error
     except OSError as error:
         raise UsageError(f"cannot write to {directory}", why=error.strerror or str(error), fix=_FIX) from error
 
