@@ -62,6 +62,19 @@ def test_cases_of_one_name_are_told_by_what_they_ask_and_repeats_are_samples(tmp
     assert second.task_id != first.task_id
 
 
+def test_a_run_that_repeats_its_cases_has_samples_of_them(tmp_path: Path) -> None:
+    named = [("test_sum[0-1-2]", "0"), ("test_sum[0-2-2]", "0"), ("test_sum[3-4]", "1"), ("test_a[1-2]", "2")]
+    named += [("test_a[2-2]", "2")]
+    cases = [deepeval_case(0, "p", name=name, input=text) for name, text in named]
+    assert [(o.task_id, o.sample) for o in of(tmp_path, deepeval("", testCases=cases)).outcomes] == [
+        ("test_sum[0]", "0"),
+        ("test_sum[0]", "1"),
+        ("test_sum[3-4]", "0"),  # a parameter of its own, and no third turn of four
+        ("test_a", "0"),
+        ("test_a", "1"),
+    ]
+
+
 def test_tokens_are_read_where_a_run_has_them(tmp_path: Path) -> None:
     case = deepeval_case(0, "p", inputTokenCount=12, outputTokenCount=3)
     (outcome,) = of(tmp_path, deepeval("", testCases=[case])).outcomes

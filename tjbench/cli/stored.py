@@ -27,9 +27,10 @@ def report(
     html: options.Html = None,
     json: options.Json = False,
 ) -> int:
-    """Show a stored artifact as a report, or check that its numbers follow from its tasks.
+    """Show a stored artifact, or check its numbers.
 
-    With --verify exits 1 where one does not, naming it; what the file cannot bear out is said.
+    With --verify exits 1 where a number does not follow from the tasks, naming it; what the file cannot bear out is
+    said.
 
     Example: tjb report results/tjbench_samples_tj0.7.0_20261129T145920Z-b52009.json --verify
     """
@@ -47,9 +48,10 @@ def plan(
     suite: Annotated[str | None, typer.Option(help="Only rows of this suite.")] = None,
     json: options.Json = False,
 ) -> int:
-    """Say how many tasks, and dollars, rule out or detect a drop, from the flips and tokens of a stored measurement.
+    """Say how many tasks, and dollars, a drop needs.
 
-    Both with 80 % power: ruling out is for a candidate that is no worse, detecting for one that is worse by the drop.
+    To rule it out where nothing changed, and to detect it where the candidate is that much worse, each with 80 %
+    power. Flips and tokens are those of a stored measurement; where few tasks differ, a flip rate of 5 % is assumed.
 
     Example: tjb plan --artifact results/baseline --drop-pp 5
     """
@@ -75,9 +77,10 @@ def import_(
     out: options.Out = Path("results"),
     json: options.Json = False,
 ) -> int:
-    """Make artifacts of results that another tool measured, one a suite, with their cost where they have one.
+    """Make artifacts of results that another tool measured.
 
-    They pass through tjb gate, matrix, report and plan like our own. Exits 3 where too many tasks are unscored.
+    One a suite, with their cost where they have one; they pass through tjb gate, matrix, report and plan like our own.
+    Exits 3 where too many tasks are unscored. docs/import.md says what is read of each tool.
 
     Example: tjb import --from promptfoo results.json --original openai:gpt-4o --candidate openai:gpt-4o-mini
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from tjbench.imports.outcome import FAILED, Choice, Gathered, Outcome, Results
 from tjbench.suites.task import digest
 
 TOOL = "deepeval"
+_REPEATED = re.compile(r"(.+?)[-\[](\d+)-(\d+)\]")
 _MODEL_KEYS = frozenset({"model", "modelname", "llm", "llmmodel", "generationmodel"})
 
 
@@ -95,12 +97,29 @@ def _temperature(run: _Run) -> float | None:
 def _outcomes(
     cases: Sequence[_Case], model: str, suite: str | None, choice: Choice, where: str
 ) -> Iterator[tuple[Outcome, _Case]]:
+    cases = _unrepeated(cases)
     names = _names(cases)
     samples: Counter[str] = Counter()
     for place, case in enumerate(cases):
         task = names[case.name, case.asked]
         yield _outcome(case, task, str(samples[task]), model, suite, choice, f"{where}[{place}]"), case
         samples[task] += 1
+
+
+def _unrepeated(cases: Sequence[_Case]) -> list[_Case]:
+    """`deepeval test run --repeat N` ends the names of one case in ``1-N`` to ``N-N``; here they are one name."""
+    matches = [_REPEATED.fullmatch(case.name) for case in cases]
+    turns: dict[tuple[str, str, int], set[int]] = defaultdict(set)
+    for case, match in zip(cases, matches, strict=True):
+        if match:
+            turns[match[1], case.asked, int(match[3])].add(int(match[2]))
+    whole = {key for key, found in turns.items() if found == set(range(1, key[2] + 1)) and key[2] > 1}
+    return [
+        case.model_copy(update={"name": f"{match[1]}]" if "[" in match[1] else match[1]})
+        if match and (match[1], case.asked, int(match[3])) in whole
+        else case
+        for case, match in zip(cases, matches, strict=True)
+    ]
 
 
 def _names(cases: Sequence[_Case]) -> Mapping[tuple[str, str], str]:
