@@ -168,9 +168,16 @@ def test_without_a_baseline_it_says_how_to_record_one() -> None:
     text = render_decision(decided([measurement("p" * 60, "p" * 60)], label=BaselineLabel()))
     assert text.startswith("### ⚪ TokenJam Bench: no baseline yet")
     assert "`mode: record`" in text
-    assert "`tjb ci --baseline none --out results`" in text
-    assert "`results/tjbench_*.json`" in text
+    assert "`tjb ci --baseline none`" in text
     assert "Compared with: no baseline." in text
+
+
+def test_a_recorded_run_names_what_to_commit() -> None:
+    decision = decided([measurement("p" * 60, "p" * 60)], label=BaselineLabel(declined=True))
+    text = render_decision(decision.model_copy(update={"recorded": ("results/tjbench_humaneval_x.json",)}))
+    assert "commit to your release branch" in text
+    assert "`results/tjbench_humaneval_x.json`" in text
+    assert "`mode: record`" not in text
 
 
 def test_a_skipped_run_says_why_and_what_a_maintainer_can_do() -> None:
