@@ -75,8 +75,9 @@ HEAD = "task_id,model,passed,input_tokens,cost_usd\n"
         (HEAD + "t,m:x,1,1,1,1\n", "line 2: the line has more fields than the first", ""),
         (HEAD + "t,m:x,1,many,\n", "line 2: input_tokens is 'many'", "it is no number"),
         (HEAD + "t,m:x,1,1.5,\n", "line 2: input_tokens is '1.5'", "tokens are whole"),
-        (HEAD + "t,m:x,1,-1,\n", "line 2: input_tokens is '-1'", "below zero"),
-        (HEAD + "t,m:x,1,,nan\n", "line 2: cost_usd is 'nan'", "without end"),
+        (HEAD + "t,m:x,1,-1,\n", "line 2: input_tokens is '-1'", "not from 0"),
+        (HEAD + "t,m:x,1,,nan\n", "line 2: cost_usd is 'nan'", "not from 0"),
+        (HEAD + "t,m:x,1,1e30,\n", "line 2: input_tokens is '1e30'", "not from 0"),
         (HEAD + '"t,m:x,1,,\n', "line 2: not CSV", "unexpected end of data"),
     ],
 )

@@ -154,9 +154,20 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     assert caught.value.why == "it holds no header.json"
 
 
+def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+    text = inspect_sample(0, "f", id="a", scores={"match": {"value": "I", "explanation": "cut \ud83d"}})
+    (outcome,) = of(tmp_path, {**inspect_header(), "samples": [text]}).outcomes
+    assert outcome.detail == "cut ?"
+
+
 @pytest.mark.parametrize(
     ("document", "why"),
     [
+        ({**inspect_header(), "samples": 3}, "samples: "),
+        (
+            {**inspect_header(), "samples": [inspect_sample(0, "p", model_usage={"m": {"input_tokens": -1}})]},
+            "model_usage.m.input_tokens: ",
+        ),
         ({"status": "success"}, "eval: Field required"),
         ({**inspect_header(), "samples": [{"epoch": 1}]}, "id"),
         ({**inspect_header(), "samples": [{"id": 0, "epoch": "first"}]}, "epoch: "),

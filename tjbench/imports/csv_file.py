@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 
 from tjbench.errors import UsageError
-from tjbench.imports.document import content_of
+from tjbench.imports.document import MOST, content_of
 from tjbench.imports.outcome import FAILED, Choice, Gathered, Outcome, Results
 
 REQUIRED = ("task_id", "model", "passed")
@@ -96,6 +95,6 @@ def _number(cells: Mapping[str, str], name: str, where: str) -> float | None:
         number = float(text)
     except ValueError:
         raise UsageError(f"{where}: {name} is {text!r:.60}", why="it is no number") from None
-    if not isfinite(number) or number < 0:
-        raise UsageError(f"{where}: {name} is {text!r:.60}", why="it is below zero or without end")
+    if not 0 <= number <= MOST:
+        raise UsageError(f"{where}: {name} is {text!r:.60}", why=f"it is not from 0 to {MOST}")
     return number

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tjbench.errors import UsageError
-from tjbench.imports.document import ForeignCamel, content_of, parsed_json, shaped
+from tjbench.imports.document import Amount, Count, ForeignCamel, content_of, parsed_json, shaped
 from tjbench.imports.outcome import FAILED, Choice, Gathered, Outcome, Results
 from tjbench.suites.task import digest
 
@@ -36,10 +36,10 @@ class _Case(ForeignCamel):
     expected_outcome: Any = None
     success: bool | None = None
     metrics_data: list[_Metric] | None = None
-    token_cost: float | None = None
-    input_token_count: int | None = None
-    output_token_count: int | None = None
-    completion_time: float | None = None
+    token_cost: Amount | None = None
+    input_token_count: Count | None = None
+    output_token_count: Count | None = None
+    completion_time: Amount | None = None
 
     @property
     def asked(self) -> str:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tjbench.errors import UsageError
 
 MAX_BYTES = 1 << 30
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+MOST = 1 << 40
+"""More tokens, dollars or milliseconds of one sample than this are no measurement."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Amount = Annotated[float, Field(ge=0, le=MOST)]
 
 
 class Foreign(BaseModel):
@@ -40,9 +48,16 @@ def content_of(path: Path) -> bytes:
 
 
 def parsed_json(content: bytes | str, where: str) -> Any:
-    """A JSON document. Raises ``UsageError`` with line and column."""
+    """A JSON document, with half a character (a lone surrogate) replaced: it can be neither shown nor written.
+
+    Raises ``UsageError`` with line and column.
+    """
     try:
-        return json.loads(content)
+        document = json.loads(content)
+        if _HALVES.search(content if isinstance(content, bytes) else content.encode()):
+            text = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+            document = json.loads(text)
+        return document
     except json.JSONDecodeError as error:
         raise UsageError(
             f"{where} is not JSON", why=f"line {error.lineno}, column {error.colno}: {error.msg}"

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from pydantic import AwareDatetime, Field
 
 from tjbench.errors import UsageError
-from tjbench.imports.document import Foreign, content_of, parsed_json, shaped
+from tjbench.imports.document import Amount, Count, Foreign, content_of, parsed_json, shaped
 from tjbench.imports.outcome import FAILED, Choice, Gathered, Outcome, Results, passed_at
 from tjbench.suites.task import digest
 
@@ -23,11 +23,11 @@ _LETTERS = {"C": 1.0, "I": 0.0, "N": 0.0, "P": 0.5, "yes": 1.0, "true": 1.0, "no
 
 
 class _Usage(Foreign):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    input_tokens_cache_read: int | None = None
-    input_tokens_cache_write: int | None = None
-    total_cost: float | None = None
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    input_tokens_cache_read: Count | None = None
+    input_tokens_cache_write: Count | None = None
+    total_cost: Amount | None = None
 
 
 class _Score(Foreign):
@@ -44,7 +44,7 @@ class _Sample(Foreign):
     scores: dict[str, _Score] | None = None
     model_usage: dict[str, _Usage] = Field(default_factory=dict)
     error: Any = None
-    working_time: float | None = None
+    working_time: Amount | None = None
 
 
 class _Spec(Foreign):
@@ -82,6 +82,10 @@ class _Header(Foreign):
     eval: _Spec
     plan: _Plan = _Plan()
     results: _Totals | None = None
+
+
+class _Log(_Header):
+    samples: list[Any] | None = None
 
 
 def read(paths: Sequence[Path], choice: Choice) -> Results:
@@ -211,8 +215,8 @@ def _opened(path: Path) -> Iterator[tuple[_Header, Iterator[tuple[str, object]]]
     """The header and the samples, each with its place; those of an archive are read one at a time."""
     if path.suffix != ".eval":
         document = parsed_json(content_of(path), str(path))
-        header = shaped(_Header, document, str(path), TOOL)
-        yield header, ((f"{path}: samples[{i}]", sample) for i, sample in enumerate(document.get("samples") or ()))
+        log = shaped(_Log, document, str(path), TOOL)
+        yield log, ((f"{path}: samples[{i}]", sample) for i, sample in enumerate(log.samples or ()))
         return
     with ExitStack() as stack:
         with _damage_named(path):

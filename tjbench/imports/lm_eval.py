@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from tjbench.errors import UsageError
 from tjbench.imports.document import Foreign, content_of, parsed_json, shaped
@@ -51,7 +50,7 @@ class _Totals(Foreign):
     model_source: str | None = None
     model_name: str | None = None
     lm_eval_version: str | None = None
-    date: float | None = None
+    date: AwareDatetime | None = None
 
 
 def read(paths: Sequence[Path], choice: Choice) -> Results:
@@ -62,7 +61,7 @@ def read(paths: Sequence[Path], choice: Choice) -> Results:
         totals = shaped(_Totals, parsed_json(content_of(results), str(results)), str(results), TOOL)
         found.versions.append(totals.lm_eval_version)
         if totals.date is not None:
-            found.times.append(datetime.fromtimestamp(totals.date, UTC))
+            found.times.append(totals.date)
         task = _task_of(samples, totals)
         model, forms = _model_of(totals, results)
         found.models.setdefault(model, forms)

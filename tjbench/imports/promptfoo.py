@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from tjbench.imports.document import ForeignCamel, content_of, parsed_json, shaped
+from tjbench.imports.document import Amount, Count, ForeignCamel, content_of, parsed_json, shaped
 from tjbench.imports.outcome import FAILED, Choice, Gathered, Outcome, Results
 from tjbench.suites.task import digest
 
@@ -48,19 +48,19 @@ class _Reason(IntEnum):
 
 
 class _Details(ForeignCamel):
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
 
 
 class _Tokens(ForeignCamel):
-    prompt: int | None = None
-    completion: int | None = None
+    prompt: Count | None = None
+    completion: Count | None = None
     completion_details: _Details | None = None
 
 
 class _Response(ForeignCamel):
     token_usage: _Tokens | None = None
-    cost: float | None = None
+    cost: Amount | None = None
 
 
 class _Provider(ForeignCamel):
@@ -93,8 +93,8 @@ class _Result(ForeignCamel):
     failure_reason: _Reason = _Reason.NONE
     error: str | None = None
     response: _Response | None = None
-    cost: float | None = None
-    latency_ms: float | None = None
+    cost: Amount | None = None
+    latency_ms: Amount | None = None
 
 
 class _Inner(ForeignCamel):
