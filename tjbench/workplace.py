@@ -146,6 +146,8 @@ class Workplace:
             return Config()
         if self.confined:
             self.inside(name or CONFIG_NAME)
+            if path.is_symlink():
+                raise UsageError(f"{path.name} is a symbolic link", fix="put the configuration itself there")
         return parse_config(self.read_text(path), name or CONFIG_NAME)
 
     def default_notice(self, name: str | None) -> str | None:
