@@ -18,7 +18,6 @@ from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
 from tjbench.tokenjam import Snapshot
 
-
 LISTED = 5
 
 

@@ -139,7 +139,10 @@ def test_cap_stops_spending_before_it_is_passed_and_says_so() -> None:
     ((spent, cap),) = warnings
     assert (round(spent, 6), cap) == (0.41, 0.505)
     refused = next(attempt for _, attempt in done if attempt.trouble)
-    assert refused.error == "openai:gpt-test: not asked, for the call may cost $0.1000 and $0.0950 is left of --max-cost-usd"
+    assert (
+        refused.error
+        == "openai:gpt-test: not asked, for the call may cost $0.1000 and $0.0950 is left of --max-cost-usd"
+    )
 
 
 def test_unknown_price_under_a_cap_comes_out_of_the_run() -> None:
