@@ -14,9 +14,9 @@ from tjbench.cli import options
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    app.command()(report)
-    app.command()(plan)
-    app.command("import")(import_)
+    app.command(short_help="Show a stored artifact, or recompute its numbers.")(report)
+    app.command(short_help="Size and price the next measurement.")(plan)
+    app.command("import", short_help="Take in results measured elsewhere.")(import_)
 
 
 def report(
