@@ -388,6 +388,12 @@ def test_a_proof_that_a_pull_request_removes_is_said_and_never_passes(
     assert any("the baseline has this row and the run has not" in reason for reason in got.decision.reasons)
 
 
+def test_another_spelling_of_a_suites_path_keeps_the_rows_own_policy(released: Shop) -> None:
+    released.commit("main", {"tjbench.toml": (CONFIG + 'fail_on = ["regression", "dropped"]\n').encode()})
+    respelt = CONFIG.replace("bench/", "./bench/") + "limit = 5\n"
+    assert released.pull_request({"tjbench.toml": respelt.encode()}).code == REGRESSION
+
+
 def test_a_configuration_that_is_a_link_is_refused(released: Shop) -> None:
     workspace = released.clone("main")
     (workspace / "tjbench.toml").rename(workspace / "real.toml")

@@ -100,7 +100,7 @@ def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Ro
                 )
             )
     gone = _dropped(config)
-    return Rows(plans=tuple(plans), policies={**gone, **policies}, withdrawn=withdrawn, dropped=frozenset(gone))
+    return Rows(plans=tuple(plans), policies={**policies, **gone}, withdrawn=withdrawn, dropped=frozenset(gone))
 
 
 def _dropped(config: Config) -> dict[RowKey, RowPolicy]:

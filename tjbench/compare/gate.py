@@ -206,8 +206,8 @@ def _calm(status: Status, decided: Sequence[DecisionRow]) -> str:
 
 def _no_baseline(decided: Sequence[DecisionRow]) -> str:
     """A baseline of other rows is a configuration that differs, which a first run is not."""
-    newer = next((row.vs_baseline.reason for row in decided if row.vs_baseline.reason), "")
-    if newer:
+    reasons = [row.vs_baseline.reason for row in decided if row.vs_baseline.status is RowStatus.NO_BASELINE]
+    if newer := next(filter(None, reasons), ""):
         return f"nothing to compare with: {newer}"
     held = [row for row in decided if row.vs_baseline.status is RowStatus.NOT_RE_MEASURED]
     measured = [row for row in decided if row.vs_baseline.status is RowStatus.NO_BASELINE]
