@@ -17,6 +17,7 @@ from tests.fakes.model import FakeModel, response
 from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_tokenjam, snapshot
 from tjbench.action import open_action, read_config
+from tjbench.base_policy import judged_by_base
 from tjbench.bench import Bench, BenchResult, RowPlan, Settings
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.config import Config, ModelSpec, config_of, parse_config
@@ -224,10 +225,10 @@ def test_a_flag_or_an_input_names_the_judge_over_the_file() -> None:
 def test_on_a_pull_request_the_judge_is_the_base_commits() -> None:
     base = parse_config('[judge]\nmodel = "openai:strict"\nthreshold = 0.9\n', "base")
     head = parse_config('[judge]\nmodel = "openai:kind"\nthreshold = 0.1\n', "head")
-    config, changed = head.with_policy_of(base)
+    config, changed = judged_by_base(head, base)
     assert config.judge == base.judge
     assert changed == ["[judge]"]
-    assert parse_config("", "head").with_policy_of(base)[0].judge == base.judge
+    assert judged_by_base(parse_config("", "head"), base)[0].judge == base.judge
 
 
 def test_the_actions_input_names_the_judge(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from packaging.version import InvalidVersion, Version
 
+from tjbench.base_policy import judged_by_base
 from tjbench.ci import GateResult, run_gate, unconcluded
 from tjbench.compare.decision import Decision, Status
 from tjbench.config import Config, Policy, parse_config
@@ -206,7 +207,7 @@ def read_config(run: ActionRun, *, record: bool = False) -> tuple[Config, list[s
     notes: list[str] = []
     if run.event.base_sha:
         base, unreadable = _base_config(run, name or CONFIG_NAME)
-        config, changed = config.with_policy_of(base)
+        config, changed = judged_by_base(config, base)
         notes += unreadable
         if changed:
             notes.append(f"this pull request's own {', '.join(changed)} will count once it is merged, not here")
