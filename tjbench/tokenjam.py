@@ -11,7 +11,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -39,7 +39,8 @@ class Snapshot:
 
     ``lookup`` is the function that recommended: ``lookup_downgrade``, ``_lookup_downgrade``, ``map`` or ``none``.
     ``candidates`` has every model asked about (``None``: no recommendation), ``rates`` those and their candidates.
-    ``mapped`` are the models that its map names.
+    ``mapped`` are the models that its map names. ``batch`` has what its batch variant bills, where it knows one, and
+    ``dated`` every price with its first instant (``None``: always) of a model whose price changes by date.
     ``overrides`` are price files in force, ``ignored_overrides`` those that were found and not applied.
     """
 
@@ -51,6 +52,8 @@ class Snapshot:
     candidates: Mapping[ModelSpec, ModelSpec | None]
     rates: Mapping[ModelSpec, Rates]
     mapped: tuple[ModelSpec, ...] = ()
+    batch: Mapping[ModelSpec, Rates] = field(default_factory=dict)
+    dated: Mapping[ModelSpec, tuple[tuple[datetime | None, Rates], ...]] = field(default_factory=dict)
 
     def why_none(self, spec: ModelSpec) -> str:
         """Why there is no candidate for ``spec``: no cheaper one is known, or the model itself is not."""
@@ -81,13 +84,24 @@ class TokenJam:
         """Every pair of tokenjam's own map, with rates."""
         return self._read([], everything=True, trust_overrides=trust_overrides, at=at)
 
+    def everything(self, specs: Iterable[ModelSpec], *, at: datetime) -> Snapshot:
+        """Its map, ``specs``, and every price of its own table, without any override."""
+        return self._read(list(dict.fromkeys(specs)), everything=True, table=True, trust_overrides=False, at=at)
+
     def _read(
-        self, specs: list[ModelSpec], *, everything: bool, trust_overrides: bool, at: datetime | None
+        self,
+        specs: list[ModelSpec],
+        *,
+        everything: bool,
+        trust_overrides: bool,
+        at: datetime | None,
+        table: bool = False,
     ) -> Snapshot:
         instant = at or datetime.now(UTC)
         request = {
             "specs": [(spec.provider, spec.model) for spec in specs],
             "all": everything,
+            "table": table,
             "at": instant.isoformat(),
         }
         with tempfile.TemporaryDirectory(prefix="tjbench-tokenjam-") as scratch:
@@ -235,6 +249,8 @@ class _Reply(_Strict):
     placeholder: _Price
     overrides: list[str]
     mapped: list[tuple[str, str]] = []
+    batch: list[tuple[str, str, _Price]] = []
+    dated: list[tuple[str, str, list[tuple[datetime | None, _Price]]]] = []
 
 
 def _snapshot(
@@ -246,7 +262,7 @@ def _snapshot(
     for provider, model, price in reply.rates:
         known = price or reply.placeholder
         source = "default" if price is None else "packaged" if price == table.get((provider, model)) else "override"
-        rates[ModelSpec(provider, model)] = Rates(**known.model_dump(), source=source, at=at)
+        rates[ModelSpec(provider, model)] = _rates(known, source, at)
     return Snapshot(
         version=_checked_version(reply.version),
         lookup=reply.lookup,
@@ -259,7 +275,21 @@ def _snapshot(
         },
         rates=rates,
         mapped=tuple(ModelSpec(provider, model) for provider, model in reply.mapped),
+        batch={
+            ModelSpec(provider, model): _rates(price, rates[ModelSpec(provider, model)].source, at)
+            for provider, model, price in reply.batch
+        },
+        dated={
+            ModelSpec(provider, model): tuple(
+                (since, _rates(price, rates[ModelSpec(provider, model)].source, since or at)) for since, price in steps
+            )
+            for provider, model, steps in reply.dated
+        },
     )
+
+
+def _rates(price: _Price, source: str, at: datetime) -> Rates:
+    return Rates(**price.model_dump(), source=source, at=at)
 
 
 def _checked_version(text: str) -> str:

@@ -1,8 +1,8 @@
 """Asks the tokenjam installed beside this interpreter for its map and its rates; runs in tokenjam's own process.
 
 Standard library only, for every Python that tokenjam supports. The request is one JSON object on stdin:
-``{"specs": [[provider, model], …], "all": bool, "at": ISO 8601}``; the reply is one JSON object on stdout.
-`tjbench.tokenjam` is its only caller.
+``{"specs": [[provider, model], …], "all": bool, "table": bool, "at": ISO 8601}``; the reply is one JSON object on
+stdout. `tjbench.tokenjam` is its only caller.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +23,7 @@ MAP_MODULE = "tokenjam.core.optimize"
 LOOKUP_NAMES = ("lookup_downgrade", "_lookup_downgrade")
 
 Lookup = Callable[[str, str], "str | None"]
+Price = Callable[[str, str], "dict[str, Any] | None"]
 
 
 def main() -> None:
@@ -48,12 +49,17 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     specs = list(dict.fromkeys(specs))
     candidates = [(provider, model, lookup(provider, model)) for provider, model in specs]
     priced = dict.fromkeys(specs + [(provider, found) for provider, _, found in candidates if found])
-    price = rate_reader(pricing, datetime.fromisoformat(request["at"]))
+    if request.get("table"):
+        priced |= dict.fromkeys((p, m) for p, models in pricing.load_pricing_table().items() for m in models)
+    instant = datetime.fromisoformat(request["at"])
+    price = rate_reader(pricing, instant)
     return {
         "version": version,
         "lookup": lookup_name,
         "candidates": candidates,
         "rates": [[provider, model, price(provider, model)] for provider, model in priced],
+        "batch": batch_rates(pricing, instant, priced),
+        "dated": dated_rates(pricing, priced),
         "placeholder": placeholder(pricing),
         "overrides": overrides_in_force(pricing),
         "mapped": [(provider, model) for provider, models in downgrades.items() for model in models],
@@ -86,9 +92,13 @@ def import_if_there(name: str) -> ModuleType | None:
         raise
 
 
-def rate_reader(pricing: ModuleType, at: datetime) -> Callable[[str, str], dict[str, Any] | None]:
+def rate_reader(
+    pricing: ModuleType, at: datetime, variant: str | None = None
+) -> Callable[[str, str], dict[str, Any] | None]:
     """``get_rates`` at the instant ``at``. Before 0.6.2 rates have no dates and unset cache rates read as 0.0."""
-    dated = {"at": at} if "at" in inspect.signature(pricing.get_rates).parameters else {}
+    dated: dict[str, Any] = {"at": at} if "at" in inspect.signature(pricing.get_rates).parameters else {}
+    if variant is not None:
+        dated["variant"] = variant
 
     def price(provider: str, model: str) -> dict[str, Any] | None:
         rates = pricing.get_rates(provider, model, **dated)
@@ -105,6 +115,51 @@ def rate_reader(pricing: ModuleType, at: datetime) -> Callable[[str, str], dict[
         }
 
     return price
+
+
+def batch_rates(pricing: ModuleType, at: datetime, priced: Iterable[tuple[str, str]]) -> list[list[Any]]:
+    """What the batch API bills, by model; nothing before 0.6.2. Whether a cache rate is specified only the standard
+    rate tells."""
+    if "variant" not in inspect.signature(pricing.get_rates).parameters:
+        return []
+    standard, batch = rate_reader(pricing, at), rate_reader(pricing, at, variant="batch")
+    marks = ("cache_read_specified", "cache_write_specified")
+    found = []
+    for provider, model in priced:
+        rates, known = batch(provider, model), standard(provider, model)
+        if rates is not None and known is not None:
+            found.append([provider, model, {**rates, **{mark: known[mark] for mark in marks}}])
+    return found
+
+
+def dated_rates(pricing: ModuleType, priced: Iterable[tuple[str, str]]) -> list[list[Any]]:
+    """``[provider, model, [[from, rates], …]]`` of models whose price has a date, oldest first.
+
+    ``from`` is ISO 8601, and ``None`` for what always held before the first date.
+    """
+    edges = price_dates(pricing)
+    if not edges:
+        return []
+    readers: list[tuple[str | None, Price]] = [(None, rate_reader(pricing, edges[0] - timedelta(days=1)))]
+    readers += [(edge.isoformat(), rate_reader(pricing, edge)) for edge in edges]
+    found = []
+    for provider, model in priced:
+        steps: list[list[Any]] = []
+        for since, price in readers:
+            rates = price(provider, model)
+            if rates is not None and (not steps or rates != steps[-1][1]):
+                steps.append([since, rates])
+        if len(steps) > 1:
+            found.append([provider, model, steps])
+    return found
+
+
+def price_dates(pricing: ModuleType) -> list[datetime]:
+    """Every instant at which a price of this tokenjam's tables begins."""
+    tables = list(getattr(pricing, "load_pricing_rows", dict)().values())
+    tables.append(getattr(pricing, "load_model_pricing_row_overrides", dict)())
+    starts = {row.valid_from for models in tables for rows in models.values() for row in rows}
+    return sorted(start for start in starts if start is not None)
 
 
 def placeholder(pricing: ModuleType) -> dict[str, Any]:
