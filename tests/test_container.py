@@ -13,6 +13,8 @@ from tests.fakes.venv import add_package, make_venv
 from tjbench import container
 from tjbench.container import action_input, home_for, plan, prepare
 from tjbench.errors import UsageError
+from tjbench.foreign import Owner
+from tjbench.installer import Installer
 from tjbench.upgrade import Upgrade
 
 ROOT = Path(__file__).parents[1]
@@ -64,6 +66,10 @@ def test_a_job_gets_a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
         assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
+def installer(environ: Mapping[str, str]) -> Installer:
+    return Installer(uv=Path("uv"), environ=environ, owner=Owner())
+
+
 class Scripted(Upgrade):
     """An upgrade that only warns."""
 
@@ -73,13 +79,13 @@ class Scripted(Upgrade):
 
 def test_a_stand_in_is_reported_to_the_action_and_nothing_else_changes(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "OPENAI_API_KEY": "k", "TJBENCH_UPGRADE_WARNING": "stale"}
-    upgrade = Scripted(uv=Path("uv"), python=Path("python"), environ=environ)
+    upgrade = Scripted(installer=installer(environ), python=Path("python"))
     assert prepare(plan([], environ), upgrade, environ) == {**environ, "TJBENCH_UPGRADE_WARNING": "the index is down"}
 
 
 def test_a_warning_of_an_earlier_run_is_not_repeated(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "TJBENCH_UPGRADE_WARNING": "stale"}
-    upgrade = Upgrade(uv=Path("uv"), python=tmp_path / "python", environ=environ)
+    upgrade = Upgrade(installer=installer(environ), python=tmp_path / "python")
     assert prepare(plan(["version"], environ), upgrade, environ) == {"HOME": str(tmp_path)}
 
 

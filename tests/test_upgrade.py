@@ -4,7 +4,7 @@ import io
 import os
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,9 @@ from packaging.version import Version
 
 from tests.fakes.venv import Index, add_package, make_venv, serve_index
 from tjbench.errors import IncompleteError, UsageError
-from tjbench.upgrade import Upgrade, Wanted, installed_version, uv_environ
+from tjbench.foreign import owner_of
+from tjbench.installer import Installer, uv_environ
+from tjbench.upgrade import Upgrade, Wanted, installed_version
 
 UV = Path(sys.prefix) / "bin" / "uv"
 
@@ -34,7 +36,11 @@ def index() -> Iterator[Index]:
 
 
 def upgrade(python: Path, index: Index) -> Upgrade:
-    return Upgrade(uv=UV, python=python, environ={"PIP_INDEX_URL": index.url, "UV_HTTP_RETRIES": "0"})
+    return upgrade_of(python, {"PIP_INDEX_URL": index.url, "UV_HTTP_RETRIES": "0"})
+
+
+def upgrade_of(python: Path, environ: Mapping[str, str]) -> Upgrade:
+    return Upgrade(installer=Installer(uv=UV, environ=environ, owner=owner_of(python)), python=python)
 
 
 def test_latest_is_the_newest_final_release(python: Path, index: Index) -> None:
@@ -128,14 +134,14 @@ def test_configuration_in_the_workspace_and_in_the_home_has_no_effect(
     monkeypatch.setenv("UV_CONFIG_FILE", str(workspace / "uv.toml"))
     monkeypatch.setenv("PYTHONPATH", str(workspace))
     environ = {**os.environ, "UV_DEFAULT_INDEX": index.url, "UV_HTTP_RETRIES": "0"}
-    assert Upgrade(uv=UV, python=python, environ=environ).bring(Wanted(latest=True), strict=True) is None
+    assert upgrade_of(python, environ).bring(Wanted(latest=True), strict=True) is None
     assert installed_version(python) == Version("1.1")
 
 
 def test_a_login_in_the_address_of_the_index_is_not_shown(python: Path, index: Index) -> None:
     index.status = 503
     environ = {"UV_INDEX_URL": index.url.replace("http://", "http://me:hunter2@"), "UV_HTTP_RETRIES": "0"}
-    warning = Upgrade(uv=UV, python=python, environ=environ).bring(Wanted(latest=True), strict=False)
+    warning = upgrade_of(python, environ).bring(Wanted(latest=True), strict=False)
     assert warning is not None
     assert "hunter2" not in warning
 
@@ -171,7 +177,7 @@ def test_a_checkout_is_built_without_keys_and_leaves_nothing_in_the_workspace(
         "GITHUB_TOKEN": "t",
         "INPUT_GITHUB-TOKEN": "t",
     }
-    assert Upgrade(uv=UV, python=python, environ=environ).bring(wanted, strict=True) is None
+    assert upgrade_of(python, environ).bring(wanted, strict=True) is None
     assert installed_version(python) == Version("5.0.dev1")
     assert {path.name for path in checkout.iterdir()} == {"backend.py", "pyproject.toml"}
     seen = next(python.parent.parent.glob("lib/*/site-packages/tokenjam/seen.txt")).read_text().splitlines()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tjbench.errors import ExitCode, IncompleteError, TjbError, UsageError
-from tjbench.upgrade import Upgrade, Wanted
+from tjbench.upgrade import Upgrade, Wanted, find_installer
 
 VERSION_FLAG = "--tokenjam-version"
 
@@ -89,9 +89,8 @@ def main() -> int:
     try:
         launch = plan(sys.argv[1:], environ)
         binaries = Path(sys.prefix) / "bin"
-        upgrade = Upgrade(
-            uv=binaries / "uv", python=Path(environ.get("TJBENCH_TOKENJAM_PYTHON", sys.executable)), environ=environ
-        )
+        python = Path(environ.get("TJBENCH_TOKENJAM_PYTHON", sys.executable))
+        upgrade = Upgrade(installer=find_installer(python, environ), python=python)
         passed_on = prepare(launch, upgrade, environ)
     except TjbError as error:
         _announce("error", str(error), environ)

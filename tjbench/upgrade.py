@@ -1,14 +1,10 @@
-"""Brings a tokenjam environment to the wanted version: wheels from the index, or a checkout in the workspace.
-
-tokenjam is foreign code and the workspace is hostile: uv runs without keys, outside the workspace, without any
-configuration file, and as the owner of tokenjam's environment.
-"""
+"""Brings a tokenjam environment to the wanted version: wheels from the index, or a checkout in the workspace."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,26 +14,12 @@ from packaging.version import InvalidVersion, Version
 
 from tjbench.errors import IncompleteError, UsageError
 from tjbench.foreign import owner_of
+from tjbench.installer import Installer
 
-UPGRADE_SECONDS = 300
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-# Each setting of uv that may pass, with other names that a workflow gives to the same thing.
-SETTINGS = {
-    "SSL_CERT_FILE": ("PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-    "SSL_CERT_DIR": (),
-    "UV_DEFAULT_INDEX": ("UV_INDEX_URL", "PIP_INDEX_URL"),
-    "UV_INDEX": ("UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"),
-    "UV_INDEX_STRATEGY": (),
-    "UV_FIND_LINKS": ("PIP_FIND_LINKS",),
-    "UV_INSECURE_HOST": ("PIP_TRUSTED_HOST",),
-    "UV_NATIVE_TLS": (),
-    "UV_SYSTEM_CERTS": (),
-    "UV_HTTP_TIMEOUT": ("PIP_DEFAULT_TIMEOUT",),
-    "UV_HTTP_RETRIES": ("PIP_RETRIES",),
-}
-INDEX_LOGIN = re.compile(r"UV_INDEX_[A-Z0-9_]+_(USERNAME|PASSWORD)")
-NO_SUCH_VERSION = re.compile(r"no versions? of tokenjam\b|tokenjam was not found in the package registry")
-LOGIN_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
+NO_SUCH_VERSION = re.compile(
+    r"no versions? of tokenjam\b|tokenjam was not found in the package registry|"
+    r"No matching distribution found for tokenjam|Could not find a version that satisfies"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +51,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """uv, and the environment that it changes: the one of ``python``. ``environ`` is the workflow's."""
+    """An installer, and the environment that it changes: the one of ``python``."""
 
-    uv: Path
+    installer: Installer
     python: Path
-    environ: Mapping[str, str]
 
     def bring(self, wanted: Wanted, *, strict: bool) -> str | None:
         """Install what is wanted; a warning comes back when the newest cannot be had and the one there stands in.
@@ -91,8 +72,7 @@ class Upgrade:
         return None
 
     def _install_latest(self, there: Version | None, *, strict: bool) -> str | None:
-        # Without the reinstallation uv is content with what is there when the index does not have tokenjam.
-        complaint = self._install("--upgrade-package", "tokenjam", "--reinstall-package", "tokenjam", "tokenjam")
+        complaint = self.installer.install(self.python, "tokenjam", newest=True)
         if complaint is None:
             return None
         if strict or there is None:
@@ -104,14 +84,15 @@ class Upgrade:
         return f"the newest tokenjam could not be installed, so {there} from the image was used: {complaint}"
 
     def _install_version(self, version: Version) -> None:
-        complaint = self._install(f"tokenjam=={version}")
+        complaint = self.installer.install(self.python, f"tokenjam=={version}")
         if complaint is None:
             return
         if NO_SUCH_VERSION.search(complaint):
+            near = " or ".join(map(str, self.installer.nearest(version)))
             raise UsageError(
                 f"the package index has no tokenjam {version}",
                 why=complaint,
-                fix="set tokenjam-version: latest, or a version that is listed on the index",
+                fix=f"write latest, {near or 'or a version that is listed on the index'}",
             )
         raise IncompleteError(
             f"tokenjam {version} could not be installed",
@@ -125,14 +106,7 @@ class Upgrade:
             copy = Path(scratch) / "tokenjam"
             shutil.copytree(directory, copy, symlinks=True)
             owner_of(self.python).hand_over(Path(scratch))
-            complaint = self._install(
-                "--no-binary",
-                "tokenjam",
-                "--no-sources",
-                "--reinstall-package",
-                "tokenjam",
-                f"tokenjam @ {copy.as_uri()}",
-            )
+            complaint = self.installer.install(self.python, f"tokenjam @ {copy.as_uri()}", built=True)
         if complaint is not None:
             raise IncompleteError(
                 f"tokenjam could not be built from {directory}",
@@ -140,40 +114,12 @@ class Upgrade:
                 fix="path:DIR names a checkout of tokenjam that `pip install DIR` can build",
             )
 
-    def _install(self, *arguments: str) -> str | None:
-        """What uv complained of, or ``None`` when all went well."""
-        owner = owner_of(self.python)
-        with tempfile.TemporaryDirectory(prefix="tjbench-uv-") as scratch:
-            owner.hand_over(Path(scratch))
-            command = [str(self.uv), "pip", "install", "--no-config", "--no-cache", "--python", str(self.python)]
-            try:
-                done = subprocess.run(
-                    [*command, "--only-binary", ":all:", *arguments],
-                    env=uv_environ(self.environ, home=scratch),
-                    cwd=scratch,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    timeout=UPGRADE_SECONDS,
-                    check=False,
-                    user=owner.uid,
-                    group=owner.gid,
-                    extra_groups=owner.extra_groups,
-                )
-            except subprocess.TimeoutExpired:
-                return f"uv did not end within {UPGRADE_SECONDS} s"
-        return None if done.returncode == 0 else _complaint(done.stderr.decode("utf-8", "replace"))
 
-
-def uv_environ(environ: Mapping[str, str], *, home: str) -> dict[str, str]:
-    """The whole environment of uv: where the index is and how to reach it, as the workflow says; no keys."""
-    picked = {"HOME": home, "TMPDIR": home, "PATH": "/usr/local/bin:/usr/bin:/bin"}
-    for name in PROXIES:
-        picked |= {spelling: environ[spelling] for spelling in (name, name.lower()) if environ.get(spelling)}
-    for name, others in SETTINGS.items():
-        value = next((environ[each] for each in (name, *others) if environ.get(each)), None)
-        if value is not None:
-            picked[name] = value
-    return picked | {name: value for name, value in environ.items() if INDEX_LOGIN.fullmatch(name)}
+def find_installer(python: Path, environ: Mapping[str, str], cache: Path | None = None) -> Installer:
+    """uv where it is there, beside us or on the path, else pip, as the owner of the environment of ``python``."""
+    beside = Path(sys.prefix) / "bin" / "uv"
+    found = beside if beside.exists() else shutil.which("uv", path=environ.get("PATH"))
+    return Installer(uv=Path(found) if found else None, environ=environ, owner=owner_of(python), cache=cache)
 
 
 def installed_version(python: Path) -> Version | None:
@@ -198,11 +144,3 @@ def _checkout(text: str, workspace: Path) -> Path:
             fix="check tokenjam out (actions/checkout with path:) before this step",
         )
     return directory
-
-
-def _complaint(stderr: str) -> str:
-    """uv's own words from its error on, on one line and without logins."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    start = next((number for number, line in enumerate(lines) if line.startswith("error:")), -6)
-    text = "; ".join(line.removeprefix("error: ").removeprefix("cause: ") for line in lines[start:])
-    return "".join(char for char in LOGIN_IN_URL.sub("", text) if char.isprintable())[:600] or "uv said nothing"
