@@ -4,8 +4,9 @@ import json
 import multiprocessing
 import os
 import stat
+import subprocess
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_journal_cut_at_any_byte_loses_at_most_the_last_answer_and_takes_more(tm
     whole = (tmp_path / "whole" / "answers.jsonl").read_bytes()
     ends = [index + 1 for index, byte in enumerate(whole) if byte == ord("\n")]
     edges = {end + shift for end in ends for shift in (-2, -1, 0)}
-    for cut in sorted({*range(0, len(whole), 37), *edges}):
+    for cut in sorted({*range(0, ends[0], 37), *range(ends[1] - 2, len(whole)), *edges}):
         (tmp_path / "answers.jsonl").write_bytes(whole[:cut])
         # A line is whole once its closing brace is there; the newline after it may be missing.
         kept = sum(end - 1 <= cut for end in ends)
@@ -202,10 +203,108 @@ def test_journal_is_the_users_alone_and_holds_no_prompt(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_no_answers_are_skipped(tmp_path: Path) -> None:
-    lines = [b"[]", b"\xff\xfe", b'{"key": 1}', b'{"key": "k", "text": "x"}', b"null", b""]
+    whole = '{"key": "k", "text": "x", "finish": "stop", "usage": {"input": %s}}'
+    lines = [b'{"key":"cut', b"[]", b"\xff\xfe", b"\0" * 99, b'{"key": 1}', b'{"key": "k", "text": "x"}', b"null", b""]
     (tmp_path / "answers.jsonl").write_bytes(b"\n".join(lines))
     with Journal(tmp_path) as journal:
         assert len(journal) == 0
+    for wrong in ('"many"', "-1", "1.5", "true"):
+        (tmp_path / "answers.jsonl").write_bytes(b'{"key":"cut\n' + (whole % wrong).encode())
+        with Journal(tmp_path) as journal:
+            assert journal.find("k") is None
+    (tmp_path / "answers.jsonl").write_bytes(b'{"key":"cut\n' + (whole % "1").encode())
+    with Journal(tmp_path) as journal:
+        assert journal.find("k") is not None
+
+
+@pytest.mark.parametrize("content", [b"dear diary\n", b'{"schema": "tjbench/1"}', b"\0\0", b"[]\n", b"\n"])
+def test_somebody_elses_file_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "answers.jsonl").write_bytes(content)
+    with pytest.raises(UsageError, match="is no journal"):
+        Journal(tmp_path)
+    assert (tmp_path / "answers.jsonl").read_bytes() == content
+
+
+def test_a_pipe_or_a_directory_in_its_place_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "answers.jsonl")
+    with pytest.raises(UsageError, match="no journal"):
+        Journal(tmp_path)
+    (tmp_path / "other" / "answers.jsonl").mkdir(parents=True)
+    with pytest.raises(UsageError, match="cannot be opened"):
+        Journal(tmp_path / "other")
+
+
+def test_what_another_process_adds_is_found_without_opening_again(tmp_path: Path) -> None:
+    asked = FakeModel()
+    with Journal(tmp_path) as mine, Journal(tmp_path) as other:
+        CachedModel(FakeModel(), other, endpoint=URL).answer(request(text="theirs"))
+        cached = CachedModel(asked, mine, endpoint=URL)
+        assert cached.answer(request(text="theirs")).reused_from
+        cached.answer(request(text="mine"))
+        assert CachedModel(asked, other, endpoint=URL).answer(request(text="mine")).reused_from
+    assert [r.messages[0]["content"] for r in asked.asked] == ["mine"]
+
+
+def test_an_answer_that_follows_another_process_killed_in_the_middle_is_kept(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        model = CachedModel(FakeModel(), journal, endpoint=URL)
+        model.answer(request(sample=0))
+        with (tmp_path / "answers.jsonl").open("ab") as file:
+            file.write(b'{"key":"0000","model":"openai:gpt')
+        model.answer(request(sample=1))
+        assert model.recall(request(sample=1)) is not None
+    with Journal(tmp_path) as journal:
+        kept = [CachedModel(FakeModel(), journal, endpoint=URL).recall(request(sample=n)) for n in range(2)]
+        assert all(kept)
+
+
+def _ask_all(directory: Path, calls: multiprocessing.SimpleQueue[int]) -> None:
+    with Journal(directory) as journal:
+        inner = FakeModel(lambda r: response(r.task_id * 500))
+        model = CachedModel(inner, journal, endpoint=URL)
+        for number in range(30):
+            model.answer(request(task=f"t{number}", text=f"q{number}"))
+        calls.put(len(inner.asked))
+
+
+def test_processes_that_ask_the_same_at_once_keep_one_readable_answer_each(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    calls = context.SimpleQueue()
+    processes = [context.Process(target=_ask_all, args=(tmp_path, calls)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    lines = (tmp_path / "answers.jsonl").read_text().splitlines()
+    assert len(lines) == calls.get() + calls.get()
+    kept = {json.loads(line)["task_id"]: json.loads(line)["text"] for line in lines}
+    assert kept == {f"t{number}": f"t{number}" * 500 for number in range(30)}
+
+
+def test_a_field_that_is_sent_is_part_of_the_key() -> None:
+    """A request that grows a field must put it into ``request_key``."""
+    assert {field.name for field in fields(Request)} == {"task_id", "sample", "messages", "sampling"}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="a small disk is mounted by root alone")
+def test_a_disk_that_is_really_full_keeps_what_it_holds(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("this machine lets nobody mount")
+    try:
+        asked = 0
+        with Journal(disk) as journal:
+            model = CachedModel(FakeModel(lambda _: response("x" * 5000)), journal, endpoint=URL)
+            with pytest.raises(IncompleteError, match="No space left on device"):
+                for asked in range(100):
+                    model.answer(request(sample=asked))
+        assert 5 < asked < 20
+        with Journal(disk) as journal:
+            assert len(journal) == asked
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_closing_the_cache_closes_the_model(tmp_path: Path) -> None:

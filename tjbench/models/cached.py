@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,12 +20,16 @@ from tjbench.errors import IncompleteError, UsageError
 from tjbench.models.model import Finish, Model, Request, Response
 from tjbench.pricing import Usage
 
+_BEGINS = b'{"key":"'
+"""Every line of a journal begins so, also one that a crash cut short later."""
+
 
 class Journal:
     """An append-only file of answers, one JSON line each, shared by threads and by processes.
 
-    A line is on the disk before ``append`` returns. A line that a crash cut short is skipped. With ``reuse`` off
-    nothing is found, but everything is still kept. Only offsets stay in memory.
+    A line is on the disk before ``append`` returns. A line that a crash cut short is skipped. What another process
+    adds meanwhile is found too. With ``reuse`` off nothing is found, but everything is still kept. Only offsets stay
+    in memory. Raises ``UsageError`` where the file cannot be opened or is no journal.
     """
 
     def __init__(self, directory: Path, *, reuse: bool = True) -> None:
@@ -33,10 +38,12 @@ class Journal:
         self._writing = threading.Lock()
         self._syncing = threading.Lock()
         self._written = self._synced = 0
+        self._read_to = 0
         self._offsets: dict[str, tuple[int, int]] = {}
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+            # Without O_NONBLOCK the opening of a pipe waits for a reader.
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
             self._fd = os.open(self._path, flags, 0o600)
         except OSError as error:
             raise UsageError(
@@ -44,7 +51,12 @@ class Journal:
                 why=error.strerror or str(error),
                 fix="name another directory",
             ) from None
-        self._load()
+        try:
+            self._require_journal()
+            self._catch_up()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -62,12 +74,20 @@ class Journal:
 
     def find(self, key: str) -> Response | None:
         """The kept complete answer for ``key``, marked as reused and with its original usage and latency."""
-        where = self._offsets.get(key) if self._reuse else None
+        if not self._reuse:
+            return None
+        where = self._offsets.get(key)
+        if where is None and os.fstat(self._fd).st_size > self._read_to:
+            self._catch_up()
+            where = self._offsets.get(key)
         if where is None:
             return None
         offset, length = where
         record = _record(os.pread(self._fd, length, offset))
-        return _response(record) if record else None
+        try:
+            return _response(record) if record else None
+        except (TypeError, ValueError):  # a line that a hand has changed; the call is made again
+            return None
 
     def append(self, key: str, spec: ModelSpec, request: Request, response: Response) -> None:
         """Keeps one finished call; raises ``IncompleteError`` when the disk does not take it."""
@@ -96,31 +116,43 @@ class Journal:
                 fix="make room and run again: the answers kept so far are reused",
             ) from None
 
-    def _load(self) -> None:
-        with self._locked():
-            offset, torn = 0, False
-            with self._path.open("rb") as lines:
-                for line in lines:
-                    record = _record(line)
-                    if record and record.get("finish") == Finish.STOP:
-                        self._offsets[record["key"]] = (offset, len(line))
-                    offset += len(line)
-                    torn = not line.endswith(b"\n")
-            if torn:
-                os.write(self._fd, b"\n")
+    def _require_journal(self) -> None:
+        """Nothing is appended to a file of somebody else's."""
+        regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
+        begins = os.pread(self._fd, len(_BEGINS), 0) if regular else b""
+        if not (regular and _BEGINS.startswith(begins)):
+            raise UsageError(
+                f"{self._path} is no journal",
+                why="its first line is no answer that was kept here" if regular else "it is no regular file",
+                fix="name another directory, or remove the file",
+            )
+
+    def _catch_up(self) -> None:
+        """Learns of the lines that were added since the last look, by whichever process."""
+        with self._writing, self._locked(), self._path.open("rb") as lines:
+            lines.seek(self._read_to)
+            for line in lines:
+                record = _record(line)
+                if record and record.get("finish") == Finish.STOP:
+                    self._offsets[record["key"]] = (self._read_to, len(line))
+                if line.endswith(b"\n"):
+                    self._read_to += len(line)
 
     def _write(self, key: str, line: bytes, *, complete: bool) -> int:
         with self._writing, self._locked():
             offset = os.lseek(self._fd, 0, os.SEEK_END)
+            torn = offset > 0 and os.pread(self._fd, 1, offset - 1) != b"\n"  # by a process that was killed
             try:
-                written = os.write(self._fd, line)
-                if written < len(line):
-                    written += os.write(self._fd, line[written:])
+                left = b"\n" + line if torn else line
+                while left:
+                    left = left[os.write(self._fd, left) :]
             except OSError:
                 os.ftruncate(self._fd, offset)
                 raise
             if complete:
-                self._offsets[key] = (offset, len(line))
+                self._offsets[key] = (offset + torn, len(line))
+            if self._read_to == offset:
+                self._read_to += torn + len(line)
             self._written += 1
             return self._written
 
@@ -179,7 +211,11 @@ class CachedModel:
 
 
 def request_key(spec: ModelSpec, endpoint: str, request: Request) -> str:
-    """Names exactly one answer: provider, base URL, model, messages, sampling and the sample's number."""
+    """Names exactly one answer: provider, base URL, model, messages, sampling and the sample's number.
+
+    Parameters count as they are asked for. What a model refuses of them is the same at every call, and each kept answer
+    says what was really sent.
+    """
     parts = [
         spec.provider,
         endpoint,
@@ -202,6 +238,8 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 def _response(record: dict[str, Any]) -> Response:
     usage = record.get("usage")
+    if usage and not all(type(tokens) is int and tokens >= 0 for tokens in usage.values()):
+        raise ValueError("tokens are counted")
     return Response(
         text=record["text"],
         usage=Usage(**usage) if usage else None,
