@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import product
 
 from tjbench import __version__
-from tjbench.compare.artifact import Artifact, Flag, SamplingRecord, SuiteRecord, TaskRecord, derive
+from tjbench.compare.artifact import Artifact, Flag, SamplingRecord, ShardRecord, SuiteRecord, TaskRecord, derive
 from tjbench.compare.pair import Rule, Trial
 from tjbench.config import ModelSpec
 from tjbench.models.model import Model, Sampling, Trouble
@@ -37,7 +37,8 @@ Sent = dict[str, dict[str, float | int | str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowPlan:
-    """One row to measure: ``samples`` attempts a task on both models, judged by ``rule``."""
+    """One row to measure: ``samples`` attempts a task on both models, judged by ``rule``. Of a run that is split,
+    ``suite`` holds the part that ``shard`` names."""
 
     suite: Suite
     original: ModelSpec
@@ -47,6 +48,7 @@ class RowPlan:
     sampling: Sampling
     samples: int
     rule: Rule
+    shard: ShardRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +140,11 @@ class Bench:
             scored = self._scored(jobs, budget, Scorers(box=box, judge=judge))
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
-        measured = tuple(self._measured(plan, scored, finished, level) for plan in plans)
+        spent = self._spent(scored, judge)
+        plans = [_with_spent(plan, spent) for plan in plans]
         return BenchResult(
-            measured=measured,
-            spent_usd=self._spent(scored, judge),
+            measured=tuple(self._measured(plan, scored, finished, level) for plan in plans),
+            spent_usd=spent,
             problems=_problems(scored) + (judge.problems() if judge else ()),
             mock=self.settings.mock,
             misconfigured=any(attempt.trouble in USERS_TO_MEND for attempt, _ in scored.values())
@@ -299,10 +302,17 @@ class Bench:
                 "rates": rates,
                 "claimed_saving_pct": None if claimed is None else round(claimed, 4),
                 "commit": self.settings.commit,
+                "shard": plan.shard,
                 "tasks": tuple(records),
                 **derive(records, rates, original, candidate, plan.rule),
             }
         )
+
+
+def _with_spent(plan: RowPlan, spent_usd: float) -> RowPlan:
+    if plan.shard is None:
+        return plan
+    return replace(plan, shard=plan.shard.model_copy(update={"spent_usd": round(spent_usd, 8)}))
 
 
 def _held(level: str, suite: Suite) -> str:

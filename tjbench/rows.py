@@ -8,7 +8,7 @@ from os.path import normpath
 from typing import Literal
 
 from tjbench.bench import RowPlan
-from tjbench.compare.artifact import RECOMMENDED, RowKey
+from tjbench.compare.artifact import RECOMMENDED, RowKey, ShardRecord
 from tjbench.compare.gate import RowPolicy
 from tjbench.compare.pair import Rule
 from tjbench.config import Config, ModelSpec, Proof
@@ -16,6 +16,7 @@ from tjbench.errors import UsageError
 from tjbench.models.mock import MockModel
 from tjbench.models.model import Model, Sampling
 from tjbench.models.providers import Gateways, missing_key, needed_key
+from tjbench.shard import Shard
 from tjbench.suites import is_path
 from tjbench.suites.task import JudgedCheck, Suite, Task
 from tjbench.tokenjam import Snapshot
@@ -63,8 +64,9 @@ def judge_of(config: Config, plans: Iterable[RowPlan]) -> ModelSpec | None:
     return ModelSpec.parse(config.judge.model)
 
 
-def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Rows:
-    """Every row of every proof. A recommendation that TokenJam does not make leaves its row withdrawn.
+def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader, shard: Shard | None = None) -> Rows:
+    """Every row of every proof, or its part in ``shard``. A recommendation that TokenJam does not make leaves its row
+    withdrawn.
 
     Raises ``UsageError`` where two rows, or two suites, would go by the same name.
     """
@@ -89,7 +91,7 @@ def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Ro
                 continue
             plans.append(
                 RowPlan(
-                    suite=suite,
+                    suite=replace(suite, tasks=shard.of(suite.tasks)) if shard else suite,
                     original=original,
                     candidate=candidate,
                     slot=key.slot,
@@ -97,6 +99,7 @@ def plan_rows(config: Config, snapshot: Snapshot, load_suite: SuiteLoader) -> Ro
                     sampling=Sampling(max_tokens=proof.max_tokens, temperature=proof.temperature, seed=proof.seed),
                     samples=proof.samples,
                     rule=rule,
+                    shard=_part(suite, shard) if shard else None,
                 )
             )
     gone = _dropped(config)
@@ -190,6 +193,16 @@ def mock_opener(config: Config, seed: int | None) -> Callable[[ModelSpec, Suite]
         return MockModel(spec, canned, accuracy=accuracy, seed=seed or 0)
 
     return open_mock
+
+
+def _part(whole: Suite, shard: Shard) -> ShardRecord:
+    return ShardRecord(
+        index=shard.index,
+        count=shard.count,
+        n_tasks=len(whole.tasks),
+        prompts_revision=whole.prompts_revision,
+        checks_revision=whole.checks_revision,
+    )
 
 
 def _limited(suite: Suite, limit: int | None) -> Suite:

@@ -110,6 +110,13 @@ def _recomputed(artifact: Artifact) -> dict[str, object]:
     }
 
 
+def current_flags(artifact: Artifact) -> tuple[Flag, ...]:
+    """The flags that its tasks, rates and judge call for."""
+    rates = artifact.rates
+    sources = {rates[artifact.original_model].source, rates[artifact.candidate_model].source}
+    return tuple(_flags(artifact, sources))
+
+
 def _flags(artifact: Artifact, sources: set[str]) -> list[Flag]:
     """As stored where they agree, so that only their set counts."""
     trials = [trial for task in artifact.tasks for trial in (task.original, task.candidate)]

@@ -22,6 +22,7 @@ from tjbench.models.providers import open_model, require_known
 from tjbench.progress import Progress
 from tjbench.rows import SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.selftest import SelfTest
+from tjbench.shard import Shard
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
 from tjbench.store.files import read_regular
 from tjbench.suites import load_suite, near_file
@@ -38,7 +39,7 @@ MOCK_NOTICE = "MOCK RUN: scripted models answer; this measures no model. Set the
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How one measurement is run and kept. ``silent_mock`` lets scripted models stand in where no key is there, which
-    a gate must not; ``commit`` is the one measured, where it is not the one checked out."""
+    a gate must not; ``commit`` is the one measured, where it is not the one checked out; ``shard`` the part to take."""
 
     out: Path
     journal: Path | None = None
@@ -46,6 +47,7 @@ class RunOptions:
     silent_mock: bool = False
     allow_unsandboxed: bool = False
     commit: str | None = None
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ class Workplace:
         self, config: Config, snapshot: Snapshot, progress: Progress, options: RunOptions
     ) -> Iterator[MeasureRun]:
         """Everything that a measurement needs; the journal is open only for live models, and closed at the end."""
-        rows = plan_rows(config, snapshot, self.suite_loader())
+        rows = plan_rows(config, snapshot, self.suite_loader(), options.shard)
         gateways = gateways_of(config)
         judge = judge_of(config, rows.plans) if config.judge.model else None
         mock = resolve_mock(

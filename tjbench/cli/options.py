@@ -32,6 +32,10 @@ Unsandboxed = Annotated[
     bool,
     typer.Option("--allow-unsandboxed", help="Run model-written code even where no sandbox is available."),
 ]
+Shard = Annotated[
+    str | None,
+    typer.Option(metavar="I/N", help="Only every N-th task, from the I-th; tjb merge puts the N artifacts together."),
+]
 ConfigFile = Annotated[str | None, typer.Option("--config", help="Configuration file; default: tjbench.toml.")]
 Markdown = Annotated[Path | None, typer.Option(help="Also write the report as Markdown to this file.")]
 Html = Annotated[Path | None, typer.Option(help="Also write the report as HTML to this file.")]

@@ -40,6 +40,7 @@ def run(
     data: options.Data = None,
     judge: options.Judge = None,
     allow_unsandboxed: options.Unsandboxed = False,
+    shard: options.Shard = None,
 ) -> int:
     """Run the same tasks on the original and on the cheaper candidate, score both, and state the verdict.
 
@@ -49,6 +50,7 @@ def run(
     """
     from tjbench.config import config_of
     from tjbench.run import RunRequest, run_once
+    from tjbench.shard import Shard
     from tjbench.workplace import RunOptions, Workplace
 
     proof = {
@@ -71,6 +73,7 @@ def run(
             reuse_answers=not no_cache,
             silent_mock=True,
             allow_unsandboxed=allow_unsandboxed,
+            shard=Shard.parse(shard) if shard else None,
         ),
         html=html,
         json=json,

@@ -1,4 +1,4 @@
-"""`tjb report`, `tjb plan` and `tjb import`: stored measurements, what the next one needs, and those of other tools."""
+"""`tjb report`, `tjb plan`, `tjb import` and `tjb merge`: what is done with measurements that are there already."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     app.command(short_help="Show a stored artifact, or recompute its numbers.")(report)
     app.command(short_help="Size and price the next measurement.")(plan)
     app.command("import", short_help="Take in results measured elsewhere.")(import_)
+    app.command(short_help="Put the shards of a split run together.")(merge)
 
 
 def report(
@@ -98,3 +99,23 @@ def import_(
         json=json,
     )
     return import_results(request, os.environ, Path.cwd(), stdout=sys.stdout, stderr=sys.stderr)
+
+
+def merge(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE|DIR...", help="Shards, or directories that hold them.", show_default=False),
+    ],
+    out: options.Out = Path("results"),
+    json: options.Json = False,
+) -> int:
+    """Make of all shards of a split run the measurement that one machine would have made.
+
+    One artifact a row, every number derived anew. Exits 3 where a shard is missing or too many tasks are unscored, 2
+    where shards are not of one run.
+
+    Example: tjb merge shards --out results
+    """
+    from tjbench.merge import tell_merge
+
+    return tell_merge(paths, out, as_json=json, stdout=sys.stdout, stderr=sys.stderr)

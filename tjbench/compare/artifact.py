@@ -114,6 +114,26 @@ class SamplingRecord(_Record):
     sent: dict[str, dict[str, float | int | str]] = {}
 
 
+class ShardRecord(_Record):
+    """Which part of a run an artifact is: every ``count``-th of the ``n_tasks`` tasks, from the ``index``-th (from 1).
+
+    The revisions are the whole suite's. ``spent_usd`` is what the part's run spent on all of its rows.
+    """
+
+    index: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1)]
+    n_tasks: Annotated[int, Field(ge=0)]
+    prompts_revision: str
+    checks_revision: str
+    spent_usd: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _is_a_part(self) -> Self:
+        if self.index > self.count:
+            raise ValueError(f"{self.index} of {self.count} is no part")
+        return self
+
+
 class Artifact(_Record):
     """A measurement: identity, what was sent, what came out, and every task. Costs in USD."""
 
@@ -153,6 +173,7 @@ class Artifact(_Record):
     unscored_tolerance_pct: Annotated[float, Field(ge=0, le=100)] = 5.0
     stats: StatsRecord
     commit: str | None
+    shard: ShardRecord | None = None
     tasks: tuple[TaskRecord, ...]
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ import re
 import secrets
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +133,19 @@ def dump(artifact: Artifact) -> str:
 
 
 def parse_artifact(content: bytes, name: str) -> Artifact:
-    """Read one artifact, ours or of the older format. Raises ``UsageError`` naming the file and what is wrong."""
+    """Read one whole measurement, ours or of the older format. Raises ``UsageError`` naming the file and what is wrong;
+    a shard is no measurement."""
+    artifact = parse_any(content, name)
+    if artifact.shard:
+        part = f"shard {artifact.shard.index} of {artifact.shard.count}"
+        raise UsageError(
+            f"{name} is a part of a measurement", why=f"a shard: merge it first ({part})", fix="tjb merge DIR --out DIR"
+        )
+    return artifact
+
+
+def parse_any(content: bytes, name: str) -> Artifact:
+    """Read one artifact, whole or a shard. Raises ``UsageError`` naming the file and what is wrong."""
     artifact, data = parse_claims(content, name)
     if not is_legacy(data) and (broken := _contradiction(artifact)):
         raise UsageError(f"{name} is not an artifact", why=broken)
@@ -214,6 +226,35 @@ def parse_files(files: Mapping[str, bytes]) -> Loaded:
 def read_file(path: Path) -> Artifact:
     """Read the artifact that the user named."""
     return parse_artifact(_content(path), str(path))
+
+
+def read_parts(paths: Sequence[Path]) -> tuple[dict[Path, Artifact], dict[Path, str]]:
+    """The shards that ``paths`` name and those in the directories among them, and files there that are none with why.
+
+    Raises ``UsageError`` for a path that does not exist and for a named file that is no shard.
+    """
+    parts: dict[Path, Artifact] = {}
+    rejected: dict[Path, str] = {}
+    for path in dict.fromkeys(found.resolve() for found in paths):
+        if not path.exists():
+            raise UsageError(f"there is no {path}", fix="name shards, or a directory that holds them")
+        if not path.is_dir():
+            artifact = parse_any(_content(path), str(path))
+            if artifact.shard is None:
+                raise UsageError(f"{path} is no shard", why="it is a whole measurement", fix="leave it out")
+            parts[path] = artifact
+            continue
+        for found in sorted(path.rglob(PATTERN)):
+            try:
+                artifact = parse_any(_content(found), str(found))
+            except UsageError as error:
+                rejected[found] = error.why or error.what
+                continue
+            if artifact.shard is None:
+                rejected[found] = "no shard but a whole measurement"
+            else:
+                parts[found] = artifact
+    return parts, rejected
 
 
 def read_claims(path: Path) -> tuple[Artifact, dict[str, Any]]:

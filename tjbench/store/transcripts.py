@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from tjbench.errors import UsageError
 
 
 class Line(Protocol):
@@ -18,9 +21,31 @@ class Line(Protocol):
 
 def write_transcripts(answers: Iterable[Line], artifact: Path) -> Path:
     """Write one line an answer to ``<artifact>.transcripts.jsonl.gz``, readable by the owner only from the start."""
-    path = artifact.with_suffix(".transcripts.jsonl.gz")
+    return write_lines((answer.as_json() for answer in answers), artifact)
+
+
+def write_lines(lines: Iterable[Mapping[str, object]], artifact: Path) -> Path:
+    """Write the lines of ``artifact``'s transcript, one JSON object each."""
+    path = transcript_of(artifact)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as raw, gzip.open(raw, "wt", encoding="ascii") as file:
-        for answer in answers:
-            file.write(json.dumps(answer.as_json()) + "\n")
+        for line in lines:
+            file.write(json.dumps(line) + "\n")
     return path
+
+
+def transcript_of(artifact: Path) -> Path:
+    """Where the transcript of an artifact lies, if there is one."""
+    return artifact.with_suffix(".transcripts.jsonl.gz")
+
+
+def read_lines(artifact: Path) -> list[dict[str, Any]] | None:
+    """The lines of ``artifact``'s transcript; ``None`` without one. Raises ``UsageError`` where it cannot be read."""
+    path = transcript_of(artifact)
+    if not path.is_file():
+        return None
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as file:
+            return [json.loads(line) for line in file]
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise UsageError(f"{path} is no transcript", why=str(error), fix="remove it, or copy it again") from error
