@@ -154,3 +154,12 @@ def test_the_first_configuration_of_a_repository_is_judged_by_the_default() -> N
     assert (judged.gate, judged.providers, judged.run.max_cost_usd) == (Config().gate, {}, None)
     assert set(rows(judged).values()) == {(True, None, None)}
     assert notes
+
+
+def test_a_pull_request_accepts_no_regression_of_its_own() -> None:
+    accept = '[[accept]]\nsuite = "humaneval"\noriginal = "a:b"\nuntil = 2030-01-01\nreason = "mine"\n'
+    judged, notes = judged_by_base(config(BASE + accept), config(BASE))
+    assert (judged.accept, notes) == ((), ["[[accept]]"])
+    base = config(BASE + accept)
+    judged, notes = judged_by_base(config(BASE), base)
+    assert (judged.accept, notes) == (base.accept, ["[[accept]]"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.fakes.artifacts import ORIGINAL, measurement
 from tests.fakes.model import FakeModel, response
 from tests.fakes.sums import add, sums
-from tests.fakes.tokenjam import BIG, SMALL, snapshot
+from tests.fakes.tokenjam import AT, BIG, SMALL, snapshot
 from tjbench.bench import ModelOpener
 from tjbench.ci import GateResult, gate_stored, run_gate, series_of, tokenjam_notes, unconcluded
 from tjbench.compare.artifact import Artifact
@@ -43,9 +44,16 @@ def refuse(request: Request) -> Response:
 
 
 def measured(
-    out: Path, baseline: Baseline, *, small: object = right, recommends: ModelSpec | None = SMALL, **gate: object
+    out: Path,
+    baseline: Baseline,
+    *,
+    small: object = right,
+    recommends: ModelSpec | None = SMALL,
+    accept: date | None = None,
+    **gate: object,
 ) -> GateResult:
-    wanted = config_of({"proof": [PROOF], "gate": gate}, "--")
+    accepts = [{"suite": "sums", "original": str(BIG), "until": accept, "reason": "known"}] if accept else []
+    wanted = config_of({"proof": [PROOF], "gate": gate, "accept": accepts}, "--")
     found = snapshot(recommended={BIG: recommends}, overrides=("x.toml",), ignored=("y.toml",))
 
     def open_live(_: Config) -> ModelOpener:
@@ -93,6 +101,18 @@ def test_a_candidate_that_got_worse_fails(tmp_path: Path, before: Baseline) -> N
     decision = measured(tmp_path / "now", before, small=wrong).decision
     assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
     assert (decision.pooled.b, decision.pooled.c, decision.pooled.p) == (TASKS, 0, 2**-TASKS)
+
+
+def test_a_known_regression_fails_nothing_until_its_day_is_over(tmp_path: Path, before: Baseline) -> None:
+    today = AT.date()
+    decision = measured(tmp_path / "a", before, small=wrong, accept=today).decision
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.PASSED)
+    assert decision.reasons[0].startswith(f"regression (accepted until {today}: known): sums, ")
+    decision = measured(tmp_path / "b", before, small=wrong, accept=today - timedelta(days=1)).decision
+    assert decision.exit_code is ExitCode.REGRESSION
+    decision = measured(tmp_path / "c", before, accept=today).decision
+    assert decision.status is Status.PASS
+    assert any(note.endswith("not needed: this run shows no regression of it") for note in decision.notes)
 
 
 def test_a_model_that_does_not_answer_is_incomplete_and_its_trouble_a_reason(tmp_path: Path, before: Baseline) -> None:

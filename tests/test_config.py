@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from tjbench.config import DEFAULT_FAIL_ON, Config, ModelSpec, Policy, Proof, config_of, parse_config
@@ -221,3 +223,41 @@ def test_the_line_of_a_key_is_its_own_or_its_tables(text: str, path: tuple[int |
 def test_a_configuration_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Proof().limit = 3
+
+
+ACCEPT = """
+[[accept]]
+suite = "humaneval"
+original = "a:b"
+until = 2026-12-31
+reason = " known since the last release "
+"""
+
+
+def test_an_acceptance_is_about_what_tokenjam_recommends_unless_it_names_a_model() -> None:
+    (accept,) = config(ACCEPT).accept
+    assert (accept.candidate, accept.until, accept.reason) == (
+        "recommended",
+        date(2026, 12, 31),
+        "known since the last release",
+    )
+    (accept,) = config(ACCEPT + 'candidate = "c:d"').accept
+    assert accept.candidate == "c:d"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("until = 2026-12-31\n", "", "tjbench.toml:2: accept.until: is missing"),
+        ("2026-12-31", '"2026-12-31"', "tjbench.toml:5: accept.until: must be a date without quotes"),
+        ("2026-12-31", "2026-12-31T00:00:00Z", "tjbench.toml:5: accept.until: must be a date without quotes"),
+        ('" known since the last release "', '" "', "tjbench.toml:6: accept.reason:"),
+        ("reason", "reasons", "tjbench.toml:6: unknown key accept.reasons; did you mean 'reason'?"),
+        ("a:b", "ab", "tjbench.toml:4: accept.original: 'ab' is not a model"),
+        ("[[accept]]", "[accept]", "tjbench.toml:2: accept: is a list of tables: write [[accept]]"),
+    ],
+)
+def test_a_wrong_acceptance_is_named_by_its_line(old: str, new: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config(ACCEPT.replace(old, new))
+    assert str(caught.value).startswith(said)

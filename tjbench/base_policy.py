@@ -9,7 +9,7 @@ def judged_by_base(head: Config, base: Config) -> tuple[Config, list[str]]:
     """The configuration ``head`` under another one's policy, and what was put back.
 
     A pull request may change what is measured, never how it is judged: ``[gate]``, ``[providers]``,
-    ``[baseline]``, ``[judge]``, caps and each proof's own policy come from ``base``.
+    ``[baseline]``, ``[judge]``, ``[[accept]]``, caps and each proof's own policy come from ``base``.
     """
     tables = ("gate", "providers", "baseline", "judge")
     changed = [f"[{name}]" for name in tables if getattr(head, name) != getattr(base, name)]
@@ -18,6 +18,8 @@ def judged_by_base(head: Config, base: Config) -> tuple[Config, list[str]]:
         changed.append("[run] max_cost_usd, mock")
     if head.mock != base.mock:
         changed.append("[mock]")
+    if head.accept != base.accept:
+        changed.append("[[accept]]")
     judged = [(proof, _under_policy(proof, base)) for proof in head.proof]
     if any(_own_policy(under) != _own_policy(proof) for proof, found in judged for under in found):
         changed.append("[[proof]] required, margin_pp, fail_on")
@@ -29,6 +31,7 @@ def judged_by_base(head: Config, base: Config) -> tuple[Config, list[str]]:
         "judge": base.judge,
         "providers": base.providers,
         "mock": base.mock,
+        "accept": base.accept,
     }
     gone = _dropped_rows(head, base)
     changed += [f"removal of the proof {_row_name(row)}" for row in gone]

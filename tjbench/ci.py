@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
+from os.path import normpath
 from pathlib import Path
 
 from tjbench.bench import BenchResult
+from tjbench.compare.accepted import with_acceptances
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import Matrix, build_matrix, build_series, version_order
-from tjbench.config import Config, Policy
+from tjbench.config import Accept, Config, Policy
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun, measure
 from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
+from tjbench.suites import is_path
 from tjbench.tokenjam import Snapshot
 
 LISTED = 5
@@ -41,7 +45,7 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
     matrix = build_matrix(
         written.values(), baseline.loaded.artifacts.values(), rule_of(run.config), run.snapshot.version
     )
-    decision = judge(matrix, run.config, run.rows, baseline, result)
+    decision = judge(matrix, run.config, run.rows, baseline, result, run.snapshot.at.date())
     notes = (*decision.notes, *superseded(matrix), *tokenjam_notes(run.snapshot))
     update = {"notes": notes, "tokenjam_version": run.snapshot.version}
     if baseline.label.declined:
@@ -59,12 +63,13 @@ def unconcluded(error: IncompleteError, config: Config) -> GateResult:
     return GateResult(decision=decision, artifacts={})
 
 
-def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result: BenchResult) -> Decision:
-    """The decision with what only a run knows: what failed, what was spent, what was withdrawn."""
+def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result: BenchResult, today: date) -> Decision:
+    """The decision with what only a run knows: what failed, what was spent, what was withdrawn. ``today`` is in UTC."""
     matrix = _with_withdrawn(matrix, rows.withdrawn)
     policy = GatePolicy(
         fail_on=config.gate.fail_on, rule=rule_of(config), rows=dict(rows.policies), dropped=rows.dropped
     )
+    policy = with_acceptances(policy, map(_by_row_name, config.accept), matrix.rows, today)
     shown = {row.key for row in matrix.rows}
     unmeasured = [
         f"incomplete: {key.suite}: {why}, and no baseline has one"
@@ -83,6 +88,11 @@ def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result
     return decision.model_copy(
         update={"reasons": reasons, "notes": notes, "exit_code": code, "cost_usd": spent, "mock": result.mock}
     )
+
+
+def _by_row_name(accept: Accept) -> Accept:
+    """A suite's path as rows spell it."""
+    return accept.model_copy(update={"suite": normpath(accept.suite)}) if is_path(accept.suite) else accept
 
 
 def unreadable(loaded: Loaded) -> list[str]:

@@ -6,11 +6,21 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from itertools import product
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tjbench.errors import DOCUMENTATION, UsageError
@@ -73,6 +83,10 @@ def _model(text: str) -> str:
         raise ValueError(f"{error.what}: {error.why}; {error.fix}") from error
 
 
+def _candidate(text: str) -> str:
+    return text if text == "recommended" else _model(text)
+
+
 def _policies(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
     if not policies:
         raise ValueError("names no policy; write 'never' for none")
@@ -84,6 +98,8 @@ def _policies(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
 SpecText = Annotated[str, AfterValidator(_model)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
 Specs = Annotated[tuple[SpecText, ...], BeforeValidator(_listed), Field(min_length=1)]
+CandidateText = Annotated[str, AfterValidator(_candidate)]
+Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Policies = Annotated[tuple[Policy, ...], BeforeValidator(_listed), AfterValidator(_policies)]
 Proportion = Annotated[float, Field(gt=0, lt=1)]
 Points = Annotated[float, Field(ge=0.01, lt=100)]
@@ -121,6 +137,17 @@ class Gate(_Table):
     alpha: Proportion = 0.05
     margin_pp: Points = 10.0
     unscored_tolerance_pct: Annotated[float, Field(ge=0, le=100)] = 5.0
+
+
+class Accept(_Table):
+    """A known regression that fails no job through the day ``until`` in UTC. ``candidate`` is the model it is about, or
+    ``recommended``: whatever TokenJam recommends."""
+
+    suite: Annotated[str, Field(min_length=1)]
+    original: SpecText
+    candidate: CandidateText = "recommended"
+    until: Annotated[date, Field(strict=True)]
+    reason: Sentence
 
 
 class Run(_Table):
@@ -170,6 +197,7 @@ class Config(_Table):
     judge: Judge = Judge()
     providers: dict[str, Provider] = {}
     mock: Mock = Mock()
+    accept: tuple[Accept, ...] = ()
     _dropped: tuple[Proof, ...] = ()
 
     @property
@@ -232,7 +260,9 @@ _TABLES: dict[str, type[BaseModel]] = {
     "judge": Judge,
     "providers": Provider,
     "mock": Mock,
+    "accept": Accept,
 }
+_LISTS = {("proof",), ("accept",)}
 _SPELLED = {
     ("--", "suite"): "benchmark",
     ("input ", "suite"): "benchmarks",
@@ -248,7 +278,7 @@ def _explained(mistake: Mistake, text: str, name: str) -> UsageError:
         allowed = _allowed(mistake.path)
         hint = suggestion(str(mistake.path[-1]), allowed)
         return UsageError(f"{place}: unknown key {where}{hint}", why=f"allowed here: {', '.join(allowed)}")
-    message = "is a list of tables: write [[proof]]" if mistake.path == ("proof",) else mistake.message
+    message = f"is a list of tables: write [[{where}]]" if mistake.path in _LISTS else mistake.message
     return UsageError(f"{place}: {where}: {message}", fix=SEE)
 
 

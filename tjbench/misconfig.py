@@ -31,6 +31,7 @@ _PLAIN = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
+    "date_type": "a date without quotes, such as 2026-12-31",
 }
 _NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*\]\]?\s*(?:#.*)?$")

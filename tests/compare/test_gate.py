@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import cache
 from itertools import product
 from math import comb
@@ -11,12 +12,13 @@ from math import comb
 import pytest
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
+from tjbench.compare.accepted import with_acceptances
 from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag, RowKey
 from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow, RowStatus, Status
 from tjbench.compare.gate import GatePolicy, RowPolicy, decide
 from tjbench.compare.matrix import Matrix, Row, build_matrix, build_row
 from tjbench.compare.pair import Rule
-from tjbench.config import DEFAULT_FAIL_ON, Policy
+from tjbench.config import DEFAULT_FAIL_ON, Accept, Policy
 from tjbench.errors import ExitCode
 
 SONNET = "anthropic:claude-sonnet-4-6"
@@ -69,6 +71,13 @@ def kind(
     )
 
 
+TODAY = date(2026, 6, 15)
+
+
+def known(suite: str, until: date = TODAY, candidate: str = RECOMMENDED) -> Accept:
+    return Accept(suite=suite, original=ORIGINAL, candidate=candidate, until=until, reason="ticket 7")
+
+
 SAME, WORSE = (PASS, PASS), (PASS, BROKE)
 BOTH_FELL = (BROKE, BROKE)
 KINDS = {
@@ -105,8 +114,32 @@ def row_of(name: str, suite: str) -> Row:
     return replace(row, withdrawn=of.withdrawn, why="no cheaper model" if of.withdrawn else row.why)
 
 
-def expected(rows: Sequence[tuple[str, bool]], fail_on: Sequence[Policy]) -> tuple[Status, ExitCode]:
-    """DESIGN 4.2 and 4.3 in the words of the table: rows are (kind, required)."""
+def expected(
+    rows: Sequence[tuple[str, bool]], fail_on: Sequence[Policy], accepted: Sequence[bool] = ()
+) -> tuple[Status, ExitCode]:
+    """DESIGN 4.2 and 4.3 in the words of the table: rows are (kind, required).
+
+    An acceptance changes no status: it only keeps a row's regression and downsize from failing the job.
+    """
+    status, code = expected_unexcused(rows, fail_on)
+    excused = [is_accepted and is_required for is_accepted, (_, is_required) in zip(accepted, rows, strict=False)]
+    if not any(excused):
+        return status, code
+    fired = {
+        policy
+        for (name, is_required), is_excused in zip(rows, excused, strict=True)
+        for policy in KINDS[name].concerns - ({Policy.REGRESSION, Policy.DOWNSIZE} if is_excused else set())
+        if is_required
+    } & set(fail_on)
+    if fired & FAILING:
+        return status, ExitCode.REGRESSION
+    incomplete = any(KINDS[name].status is RowStatus.INCOMPLETE and is_required for name, is_required in rows)
+    if (incomplete or status is Status.INCOMPLETE) and Policy.INCOMPLETE in fail_on:
+        return status, ExitCode.INCOMPLETE
+    return status, ExitCode.REGRESSION if fired else ExitCode.PASSED
+
+
+def expected_unexcused(rows: Sequence[tuple[str, bool]], fail_on: Sequence[Policy]) -> tuple[Status, ExitCode]:
     required = [KINDS[name] for name, is_required in rows if is_required]
     fired = {policy for found in required for policy in found.concerns} & set(fail_on)
     proven = any(Policy.REGRESSION in found.concerns for found in required)
@@ -131,13 +164,17 @@ def expected(rows: Sequence[tuple[str, bool]], fail_on: Sequence[Policy]) -> tup
     return status, ExitCode.REGRESSION if fired else ExitCode.PASSED
 
 
-def decided(rows: Sequence[tuple[str, bool]], fail_on: Sequence[Policy]) -> Decision:
+def decided(
+    rows: Sequence[tuple[str, bool]], fail_on: Sequence[Policy], accepted: Sequence[bool] = (), until: date = TODAY
+) -> Decision:
     suites = [f"s{i}" for i in range(len(rows))]
     made = tuple(row_of(name, suite) for (name, _), suite in zip(rows, suites, strict=True))
     policies = {
         row.key: RowPolicy(required=required) for row, (_, required) in zip(made, rows, strict=True) if not required
     }
-    return decide(Matrix(rows=made), GatePolicy(fail_on=tuple(fail_on), rows=policies), baseline=LABEL)
+    policy = GatePolicy(fail_on=tuple(fail_on), rows=policies)
+    accepts = [known(suite, until) for suite, is_accepted in zip(suites, accepted, strict=False) if is_accepted]
+    return decide(Matrix(rows=made), with_acceptances(policy, accepts, made, TODAY), baseline=LABEL)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -285,6 +322,98 @@ def test_a_rows_own_margin_counts_against_the_baseline_too() -> None:
     (row,) = judged([head], [base], GatePolicy(rule=gate, rows=own)).rows
     assert row.vs_baseline.status is RowStatus.INSUFFICIENT_EVIDENCE
     assert "is not ruled out" in row.vs_baseline.reason
+
+
+# Known regressions
+
+
+@pytest.mark.parametrize("required", [True, False], ids=["required", "advisory"])
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_row_accepted_under_every_policy(name: str, required: bool) -> None:
+    for fail_on in (*((policy,) for policy in (*ALL, Policy.NEVER)), DEFAULT_FAIL_ON, ALL):
+        decision = decided([(name, required)], fail_on, [True])
+        assert (decision.status, decision.exit_code) == expected([(name, required)], fail_on, [True]), fail_on
+        assert any(
+            "accepted until 2026-06-15: ticket 7" in said
+            for said in (*decision.reasons, *decision.notes, str(decision.rows[0].accepted))
+        )
+        assert decision.rows[0].vs_baseline.status is KINDS[name].status
+
+
+@pytest.mark.parametrize(("first", "second"), list(product(KINDS, repeat=2)))
+def test_every_accepted_row_beside_every_other(first: str, second: str) -> None:
+    rows = [(first, True), (second, True)]
+    for fail_on in (DEFAULT_FAIL_ON, (Policy.NEVER,), (Policy.DOWNSIZE, Policy.DROPPED), ALL):
+        decision = decided(rows, fail_on, [True, False])
+        assert (decision.status, decision.exit_code) == expected(rows, fail_on, [True, False]), fail_on
+
+
+def test_a_known_regression_is_shown_and_fails_nothing_through_its_last_day() -> None:
+    decision = decided([("regressed", True), ("unchanged", True)], DEFAULT_FAIL_ON, [True])
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.PASSED)
+    assert decision.reasons == (
+        f"regression (accepted until 2026-06-15: ticket 7): s0, {ORIGINAL} → {CANDIDATE}: "
+        "40 tasks broke, 0 recovered out of 60 (p < 0.001)",
+    )
+    assert [str(row.accepted) for row in decision.rows] == ["accepted until 2026-06-15: ticket 7", "None"]
+    assert decision.rows[0].vs_baseline.status is RowStatus.REGRESSION
+
+
+def test_an_acceptance_that_ended_fails_again_and_says_so() -> None:
+    decision = decided([("regressed", True)], DEFAULT_FAIL_ON, [True], TODAY - timedelta(days=1))
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    assert decision.reasons[0].endswith("(p < 0.001); its acceptance ended with 2026-06-14")
+    assert decision.rows[0].accepted is None
+
+
+def test_an_acceptance_does_not_hide_a_row_beside_it_or_another_trouble_of_its_own() -> None:
+    assert decided([("regressed", True), ("regressed", True)], DEFAULT_FAIL_ON, [True]).exit_code == 1
+    assert decided([("regressed", True), ("incomplete", True)], DEFAULT_FAIL_ON, [True]).exit_code == 3
+    assert decided([("repointed", True)], (Policy.RECOMMENDATION,), [True]).exit_code == 1
+
+
+def test_an_accepted_row_rings_no_alarm_of_all_rows_together() -> None:
+    heads, bases = rows_of(12, 2, 2)
+    assert judged(heads, bases).exit_code is ExitCode.REGRESSION
+    matrix = build_matrix(heads, bases, Rule())
+    policy = with_acceptances(GatePolicy(), [known("s0")], matrix.rows, TODAY)
+    decision = decide(matrix, policy, baseline=LABEL)
+    assert decision.exit_code is ExitCode.PASSED
+    assert (decision.pooled.b, decision.pooled.c, decision.pooled.p) == (4, 0, 2**-4)
+
+
+def test_an_accepted_row_costs_the_others_no_alpha_and_hides_no_alarm_of_theirs() -> None:
+    # 1/32 is below .05 for a row alone, and not below .025, which it has beside another.
+    heads, bases = rows_of(5, 40)
+    matrix = build_matrix(heads, bases, Rule())
+    policy = with_acceptances(GatePolicy(), [known("s1")], matrix.rows, TODAY)
+    decision = decide(matrix, policy, baseline=LABEL)
+    assert decision.exit_code is ExitCode.REGRESSION
+    assert decision.reasons[0].startswith("regression: s0")
+    heads, bases = rows_of(3, 3, 3, 40)  # 2^-9 together
+    matrix = build_matrix(heads, bases, Rule())
+    decision = decide(matrix, with_acceptances(GatePolicy(), [known("s3")], matrix.rows, TODAY), baseline=LABEL)
+    assert decision.reasons[0].startswith("regression: over all rows together 9 tasks broke")
+
+
+def test_an_acceptance_of_one_model_is_not_one_of_the_next_recommendation() -> None:
+    head = measurement(PASS, BROKE, models=(ORIGINAL, SONNET))
+    matrix = build_matrix([head], [measurement(PASS, PASS, version="0.6.0")], Rule())
+    for candidate, code in ((CANDIDATE, 1), (SONNET, 0), (RECOMMENDED, 0)):
+        policy = with_acceptances(GatePolicy(), [known("humaneval", candidate=candidate)], matrix.rows, TODAY)
+        assert decide(matrix, policy, baseline=LABEL).exit_code == code
+    policy = with_acceptances(GatePolicy(), [known("humaneval", candidate=CANDIDATE)], matrix.rows, TODAY)
+    assert decide(matrix, policy, baseline=LABEL).notes == (
+        f"accepted until 2026-06-15: ticket 7: humaneval, {ORIGINAL} → {CANDIDATE}: no row is like this",
+    )
+
+
+def test_of_two_acceptances_the_one_that_holds_counts() -> None:
+    heads, bases = rows_of(12)
+    matrix = build_matrix(heads, bases, Rule())
+    for accepts in ([known("s0"), known("s0", date(2026, 1, 1))], [known("s0", date(2026, 1, 1)), known("s0")]):
+        policy = with_acceptances(GatePolicy(), accepts, matrix.rows, TODAY)
+        assert decide(matrix, policy, baseline=LABEL).exit_code is ExitCode.PASSED
 
 
 # The corrected tests. One-sided p of b broken and none recovered is 2^-b.

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from datetime import date
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
-from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
+from tjbench.compare.decision import Acceptance, BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import build_matrix
 from tjbench.compare.pair import Rule
@@ -92,3 +93,13 @@ def test_what_xml_forbids_is_replaced_and_the_rest_escaped() -> None:
     failure = case.find("failure")
     assert failure is not None
     assert (failure.text or "").splitlines()[1] == case.get("classname")
+
+
+def test_a_known_regression_is_skipped_with_its_reason() -> None:
+    known = row(RowStatus.REGRESSION).model_copy(
+        update={"accepted": Acceptance(until=date(2026, 12, 31), reason="ticket 7")}
+    )
+    (case,) = read(render_junit(decision(known)))
+    skipped = case.find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "regression: why: accepted until 2026-12-31: ticket 7"

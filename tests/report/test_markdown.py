@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 
 import pytest
 from markdown_it import MarkdownIt
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Artifact, Flag, RowKey
-from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
+from tjbench.compare.decision import Acceptance, BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import build_matrix, build_series
 from tjbench.compare.pair import Rule
@@ -384,3 +385,12 @@ def test_a_row_of_which_nothing_is_scored_has_no_rates() -> None:
     text = render_decision(decided([measurement("?" * 20, "?" * 20)]))
     assert "0/0" not in text
     assert "p = 1.000" not in text
+
+
+def test_a_known_regression_is_told_in_its_row_and_in_its_details() -> None:
+    decision = regressed()
+    known = Acceptance(until=date(2026, 12, 31), reason="ticket 7")
+    rows = tuple(row.model_copy(update={"accepted": known}) for row in decision.rows)
+    text = render_decision(decision.model_copy(update={"rows": rows}))
+    assert row_of(text, "humaneval")["vs. baseline"].endswith("; accepted until 2026-12-31: ticket 7")
+    assert "This regression fails no job: accepted until 2026-12-31: ticket 7." in text

@@ -26,18 +26,19 @@ class Family:
     """Rows held against their baseline together, with at most alpha chance of any false alarm among them.
 
     ``failing`` rows may fail the job by ``regression``; rows that may not are a family of their own, so that they
-    neither raise an alarm nor cost the others alpha.
+    neither raise an alarm nor cost the others alpha. A row whose regression is ``accepted`` is a family alone.
     """
 
     failing: bool
     required: bool
+    accepted: bool = False
     result: FamilyResult
     regressed: frozenset[RowKey]
 
     @property
     def pooled_only(self) -> bool:
         """Whether all rows together are worse and no single one is."""
-        return self.result.pooled_rejected and not self.regressed
+        return self.result.pooled_rejected and not self.regressed and not self.accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,25 +59,46 @@ def correct(rows: Sequence[Row], policy: GatePolicy) -> Corrected:
     enabled = [p for p in STATISTICAL if any(policy.fails_on(row.key, p) for row in rows)]
     alpha = policy.rule.alpha / max(1, len(enabled))
     measured = [(row, row.head) for row in rows if row.head is not None and not row.head.incomplete]
-    groups: dict[tuple[bool, bool], list[tuple[Row, Artifact]]] = defaultdict(list)
+    groups: dict[_Group, list[tuple[Row, Artifact]]] = defaultdict(list)
     for row, head in measured:
-        groups[policy.fails_on(row.key, Policy.REGRESSION), policy.of(row.key).required].append((row, head))
+        groups[_group(row, policy)].append((row, head))
     families: list[Family] = []
     alone: set[RowKey] = set()
-    for (failing, required), members in sorted(groups.items(), key=lambda group: group[0], reverse=True):
+    for group, members in sorted(groups.items(), key=lambda item: item[0].rank):
         compared = {row.key: _against_baseline(row, head) for row, head in members if row.change is not None}
         solo = {row.key: _against_original(head) for row, head in members if stands_alone(row)}
         share = alpha / max(1, len(compared) + len(solo))
         if compared:
-            families.append(_family(compared, share * len(compared), failing=failing, required=required))
+            families.append(_family(compared, share * len(compared), group))
         alone |= _rejected(solo, share * len(solo))
-    downsize = {row.key: _against_original(head) for row, head in measured if policy.fails_on(row.key, Policy.DOWNSIZE)}
+    downsize = {row.key: _against_original(head) for row, head in measured if policy.asks(row.key, Policy.DOWNSIZE)}
+    known = [{key: downsize.pop(key)} for key in policy.accepted if key in downsize]
     return Corrected(
         families=tuple(families),
         regressed=frozenset(key for family in families for key in family.regressed),
         worse_than_original=frozenset(alone),
-        downsized=_rejected(downsize, alpha),
+        downsized=_rejected(downsize, alpha).union(*(_rejected(alone, alpha) for alone in known)),
         dearer=find_dearer([row for row in rows if policy.fails_on(row.key, Policy.SAVINGS)], alpha),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    failing: bool
+    required: bool
+    accepted: RowKey | None
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """Those that may fail the job first, then what is accepted last."""
+        return not self.failing, self.accepted is not None, not self.required
+
+
+def _group(row: Row, policy: GatePolicy) -> _Group:
+    return _Group(
+        failing=policy.fails_on(row.key, Policy.REGRESSION),
+        required=policy.of(row.key).required,
+        accepted=row.key if row.key in policy.accepted else None,
     )
 
 
@@ -85,12 +107,18 @@ def stands_alone(row: Row) -> bool:
     return row.head is not None and row.standing in {Standing.NO_BASELINE, Standing.NOT_COMPARABLE}
 
 
-def _family(runs: dict[RowKey, Run], alpha: float, *, failing: bool, required: bool) -> Family:
+def _family(runs: dict[RowKey, Run], alpha: float, group: _Group) -> Family:
     distinct = list(dict.fromkeys(runs.values()))
     result = family_test([changes for _, changes in distinct], alpha)
     rejected = {run for run, is_rejected in zip(distinct, result.rejected, strict=True) if is_rejected}
     regressed = frozenset(key for key, run in runs.items() if run in rejected)
-    return Family(failing=failing, required=required, result=result, regressed=regressed)
+    return Family(
+        failing=group.failing,
+        required=group.required,
+        accepted=group.accepted is not None,
+        result=result,
+        regressed=regressed,
+    )
 
 
 def _rejected(runs: dict[RowKey, Run], alpha: float) -> frozenset[RowKey]:

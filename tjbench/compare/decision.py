@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -60,6 +61,16 @@ class VsBaseline(_Record):
     rechecked: tuple[str, ...] = ()
 
 
+class Acceptance(_Record):
+    """Why a row's regression fails no job, and through which day in UTC."""
+
+    until: date
+    reason: str
+
+    def __str__(self) -> str:
+        return f"accepted until {self.until}: {self.reason}"
+
+
 class DecisionRow(_Record):
     """One (suite, original, slot). Passes are counts of ``n_scored`` tasks; deltas in pp and %; costs in USD.
 
@@ -92,6 +103,7 @@ class DecisionRow(_Record):
     broke: tuple[str, ...] = ()
     causes: dict[str, int] = {}
     flags: tuple[Flag, ...] = ()
+    accepted: Acceptance | None = None
     vs_baseline: VsBaseline
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from tjbench.compare.accepted import acceptance_notes
 from tjbench.compare.corrected import Corrected, correct
 from tjbench.compare.decision import (
     BaselineLabel,
@@ -14,48 +14,25 @@ from tjbench.compare.decision import (
     RowStatus,
     Status,
 )
-from tjbench.compare.matrix import COVERAGE_FLOOR, Matrix, Row
-from tjbench.compare.pair import p_text, tasks
-from tjbench.compare.policy import GatePolicy, RowPolicy
+from tjbench.compare.finding import FAILING, Finding, findings, title_of
+from tjbench.compare.matrix import Matrix, Row
+from tjbench.compare.policy import EXCUSED, GatePolicy, RowPolicy
 from tjbench.compare.rowstatus import decided_row
-from tjbench.compare.stats import Verdict
 from tjbench.config import Policy
 from tjbench.errors import ExitCode
 
 __all__ = ["GatePolicy", "RowPolicy", "decide"]
-
-FAILING = frozenset(Policy) - {Policy.INCONCLUSIVE, Policy.NO_BASELINE, Policy.INCOMPLETE, Policy.NEVER}
-"""Policies that make the decision a regression when they fire."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Finding:
-    """Something a policy is about; it ``fires`` where the policy is enabled for a required row."""
-
-    policy: Policy
-    reason: str
-    fires: bool
-    required: bool
-
-    @property
-    def is_regression(self) -> bool:
-        return self.policy is Policy.REGRESSION
-
-    def __str__(self) -> str:
-        if self.fires:
-            return f"{self.policy}: {self.reason}"
-        return f"{self.policy} ({'not in fail-on' if self.required else 'advisory'}): {self.reason}"
 
 
 def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failures: Sequence[str] = ()) -> Decision:
     """One decision for a matrix. ``failures`` are sentences about parts of the run that brought no result at all."""
     tests = correct(matrix.rows, policy)
     rows = tuple(decided_row(row, policy, tests) for row in matrix.rows)
-    found = [*_pooled_findings(tests), *_row_findings(matrix.rows, rows, policy, tests)]
+    found = findings(matrix.rows, rows, policy, tests)
     incomplete = [*failures, *_incomplete(matrix.rows, rows, policy)]
     status = _status(rows, matrix.rows, policy, found, incomplete)
     missing = [
-        f"inconclusive: {_title(shown)}: the baseline has this row and the run has not"
+        f"inconclusive: {title_of(shown)}: the baseline has this row and the run has not"
         for row, shown in zip(matrix.rows, rows, strict=True)
         if status is Status.INCONCLUSIVE and _missing(row, policy)
     ]
@@ -64,8 +41,9 @@ def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failu
         status=status,
         exit_code=_exit_code(status, policy, found, incomplete),
         reasons=_reasons(status, rows, found, incomplete, missing),
-        notes=tuple(
-            f"savings not judged: {key.suite}, {key.original}: {why}" for key, why in tests.dearer.unjudged.items()
+        notes=(
+            *(f"savings not judged: {key.suite}, {key.original}: {why}" for key, why in tests.dearer.unjudged.items()),
+            *acceptance_notes(policy, frozenset(hit.key for hit in found if hit.key and hit.policy in EXCUSED)),
         ),
         rows=rows,
         pooled=_pooled(tests),
@@ -83,61 +61,9 @@ def _pooled(tests: Corrected) -> Pooled:
     return Pooled(b=result.pooled_b, c=result.pooled_c, p=result.pooled_p)
 
 
-def _pooled_findings(tests: Corrected) -> Iterable[_Finding]:
-    for family in tests.families:
-        if family.pooled_only:
-            result = family.result
-            counts = f"{result.pooled_b} {tasks(result.pooled_b)} broke, {result.pooled_c} recovered"
-            yield _Finding(
-                policy=Policy.REGRESSION,
-                reason=f"over all rows together {counts} (p {p_text(result.pooled_p)}); no single row shows it",
-                fires=family.failing,
-                required=family.required,
-            )
-
-
-def _row_findings(
-    rows: Sequence[Row], decided: Sequence[DecisionRow], policy: GatePolicy, tests: Corrected
-) -> Iterable[_Finding]:
-    for row, shown in zip(rows, decided, strict=True):
-        for hit, reason in _hits(row, shown, tests):
-            yield _Finding(
-                policy=hit,
-                reason=f"{_title(shown)}: {reason}",
-                fires=policy.fails_on(row.key, hit),
-                required=policy.of(row.key).required,
-            )
-
-
-def _hits(row: Row, shown: DecisionRow, tests: Corrected) -> Iterable[tuple[Policy, str]]:
-    head, versus = row.head, shown.vs_baseline
-    if versus.status is RowStatus.REGRESSION:
-        yield Policy.REGRESSION, versus.reason
-    significant = head is not None and head.verdict is Verdict.SIGNIFICANT_REGRESSION
-    if significant and row.key in tests.worse_than_original:
-        why = f"the baseline does not compare ({row.why})" if row.baseline else "no baseline to compare with"
-        yield Policy.REGRESSION, f"worse than the original, and {why}: {shown.verdict_reason}"
-    if significant and row.key in tests.downsized:
-        yield Policy.DOWNSIZE, f"the candidate is worse than the original: {shown.verdict_reason}"
-    if rise := tests.dearer.rises.get(row.key):
-        yield Policy.SAVINGS, str(rise)
-    if row.repointed:
-        yield Policy.RECOMMENDATION, f"the recommendation changed: {row.repointed[0]} → {row.repointed[1]}"
-    if row.withdrawn:
-        yield Policy.RECOMMENDATION, f"the recommendation was withdrawn: {row.why}"
-    elif head is None:
-        yield Policy.DROPPED, "the baseline has this row and the run has not"
-    elif row.coverage < COVERAGE_FLOOR:
-        yield Policy.DROPPED, f"only {row.coverage:.0%} of the baseline's tasks were measured again"
-    if versus.status in {RowStatus.INSUFFICIENT_EVIDENCE, RowStatus.NOT_COMPARABLE}:
-        yield Policy.INCONCLUSIVE, versus.reason
-    if versus.status is RowStatus.NO_BASELINE:
-        yield Policy.NO_BASELINE, versus.reason or "no baseline to compare with"
-
-
 def _incomplete(rows: Sequence[Row], decided: Sequence[DecisionRow], policy: GatePolicy) -> list[str]:
     return [
-        f"incomplete: {_title(shown)}: {shown.vs_baseline.reason}"
+        f"incomplete: {title_of(shown)}: {shown.vs_baseline.reason}"
         for row, shown in zip(rows, decided, strict=True)
         if shown.vs_baseline.status is RowStatus.INCOMPLETE and policy.of(row.key).required
     ]
@@ -147,12 +73,12 @@ def _status(
     decided: Sequence[DecisionRow],
     rows: Sequence[Row],
     policy: GatePolicy,
-    found: Sequence[_Finding],
+    found: Sequence[Finding],
     incomplete: Sequence[str],
 ) -> Status:
-    """The highest-ranking thing that is true of a required row; where all rows are advisory, ``inconclusive`` at
-    worst."""
-    if any((hit.fires and hit.policy in FAILING) or (hit.is_regression and hit.required) for hit in found):
+    """The highest-ranking thing that is true of a required row, accepted or not; where all rows are advisory,
+    ``inconclusive`` at worst."""
+    if any((hit.counts and hit.policy in FAILING) or (hit.is_regression and hit.required) for hit in found):
         return Status.REGRESSION
     if incomplete:
         return Status.INCOMPLETE
@@ -172,7 +98,7 @@ def _missing(row: Row, policy: GatePolicy) -> bool:
     return row.head is None and row.key in policy.dropped and policy.of(row.key).required
 
 
-def _exit_code(status: Status, policy: GatePolicy, found: Sequence[_Finding], incomplete: Sequence[str]) -> ExitCode:
+def _exit_code(status: Status, policy: GatePolicy, found: Sequence[Finding], incomplete: Sequence[str]) -> ExitCode:
     fired = {hit.policy for hit in found if hit.fires}
     if fired & FAILING:
         return ExitCode.REGRESSION
@@ -184,13 +110,13 @@ def _exit_code(status: Status, policy: GatePolicy, found: Sequence[_Finding], in
 def _reasons(
     status: Status,
     decided: Sequence[DecisionRow],
-    found: Sequence[_Finding],
+    found: Sequence[Finding],
     incomplete: Sequence[str],
     missing: Sequence[str],
 ) -> tuple[str, ...]:
     """What fired and what is incomplete, else why not; a regression is told even where it fails nothing."""
     fired = [str(hit) for hit in found if hit.fires]
-    silent = [str(hit) for hit in found if hit.is_regression and hit.required and not hit.fires]
+    silent = [str(hit) for hit in found if (hit.is_regression or hit.accepted) and hit.required and not hit.fires]
     advisory = [str(hit) for hit in found if hit.is_regression and not hit.required]
     told = [*fired, *silent, *incomplete, *missing] or [_calm(status, decided)]
     return tuple(dict.fromkeys([*told, *advisory]))
@@ -214,8 +140,8 @@ def _no_baseline(decided: Sequence[DecisionRow]) -> str:
     if not (held and measured):
         return "no baseline yet: nothing to compare with"
     return (
-        f"nothing to compare with: the baseline holds {_title(held[0])}, and this run measured {_title(measured[0])}; "
-        "record the baseline with the same suite, original and candidate"
+        f"nothing to compare with: the baseline holds {title_of(held[0])}, and this run measured "
+        f"{title_of(measured[0])}; record the baseline with the same suite, original and candidate"
     )
 
 
@@ -225,7 +151,3 @@ def _all_clear(decided: Sequence[DecisionRow]) -> str:
         return "nothing was measured anew, so nothing got worse"
     count = f"{clear} of {len(decided)}" if clear < len(decided) else f"{clear}"
     return f"no significant regression against the baseline in {count} {'row' if len(decided) == 1 else 'rows'}"
-
-
-def _title(row: DecisionRow) -> str:
-    return f"{row.suite}, {row.original_model} → {row.candidate_model}"

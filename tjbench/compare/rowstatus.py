@@ -6,7 +6,7 @@ from collections import Counter
 
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.compare.corrected import Corrected, stands_alone
-from tjbench.compare.decision import DecisionRow, RowStatus, VsBaseline
+from tjbench.compare.decision import Acceptance, DecisionRow, RowStatus, VsBaseline
 from tjbench.compare.matrix import Row
 from tjbench.compare.pair import Change, Pair, measure_change, p_text, tasks
 from tjbench.compare.policy import GatePolicy
@@ -58,8 +58,15 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         broke=tuple(t.task_id for t in head.tasks if _broke(Pair(task_id="", before=t.original, after=t.candidate))),
         causes=dict(Counter(trial.cause for _, trial in own if trial.cause).most_common()),
         flags=tuple(dict.fromkeys(flags)),
+        accepted=_accepted(row, policy, tests),
         vs_baseline=versus,
     )
+
+
+def _accepted(row: Row, policy: GatePolicy, tests: Corrected) -> Acceptance | None:
+    worse = tests.regressed | tests.worse_than_original | tests.downsized
+    accept = policy.accepted.get(row.key) if row.key in worse else None
+    return Acceptance(until=accept.until, reason=accept.reason) if accept else None
 
 
 def _broke(pair: Pair) -> bool:

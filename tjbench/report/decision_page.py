@@ -149,7 +149,8 @@ def _versus(row: DecisionRow) -> Phrase:
     counts = ""
     if versus.n and versus.b is not None and versus.c is not None:
         counts = f": {discordant(versus.b, versus.c, versus.p_value)}"
-    return (mark, f" {word}{counts}", *_repointed(row, "; recommendation "))
+    accepted = f"; {row.accepted}" if row.accepted else ""
+    return (mark, f" {word}{counts}{accepted}", *_repointed(row, "; recommendation "))
 
 
 def _repointed(row: DecisionRow, lead: str) -> Phrase:
@@ -170,6 +171,8 @@ def _against_baseline(row: DecisionRow) -> Iterator[Phrase]:
     versus = row.vs_baseline
     word = ROW_STATUS[versus.status][1]
     yield (sentence(": ".join(filter(None, (f"Against the baseline: {word}", versus.reason)))),)
+    if row.accepted:
+        yield (sentence(f"This regression fails no job: {row.accepted}"),)
     repointed = _repointed(row, "The recommendation changed: ")
     if repointed:
         yield (*repointed, ". The new candidate is held against the old one's baseline.")

@@ -38,7 +38,7 @@ def _row(suite: ElementTree.Element, row: DecisionRow) -> str:
     versus = row.vs_baseline
     name = clean(f"{row.original_model} → {row.candidate_model or '(no recommendation)'}")
     case = ElementTree.SubElement(suite, "testcase", classname=clean(row.suite), name=name)
-    kind = _ELEMENT.get(versus.status, "skipped")
+    kind = "skipped" if row.accepted else _ELEMENT.get(versus.status, "skipped")
     if kind:
         element = ElementTree.SubElement(case, kind, message=clean(_message(row)))
         if kind == "failure":
@@ -50,7 +50,7 @@ def _row(suite: ElementTree.Element, row: DecisionRow) -> str:
 
 def _message(row: DecisionRow) -> str:
     word = ROW_STATUS[row.vs_baseline.status][1]
-    return ": ".join(filter(None, (word, row.vs_baseline.reason)))
+    return ": ".join(filter(None, (word, row.vs_baseline.reason, str(row.accepted or ""))))
 
 
 def _gate(suite: ElementTree.Element, decision: Decision) -> str:
