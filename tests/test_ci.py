@@ -103,6 +103,72 @@ def test_a_candidate_that_got_worse_fails(tmp_path: Path, before: Baseline) -> N
     assert (decision.pooled.b, decision.pooled.c, decision.pooled.p) == (TASKS, 0, 2**-TASKS)
 
 
+def flaky(*, again: int) -> object:
+    """Wrong at its first ten tasks, and when one of them is asked again wrong at the first ``again`` of them only."""
+
+    def answer(request: Request) -> Response:
+        task = int(request.task_id.removeprefix("sum-"))
+        return wrong(request) if task < (again if request.sample else 10) else right(request)
+
+    return answer
+
+
+def test_a_regression_is_confirmed_before_it_fails_and_its_cost_is_told(tmp_path: Path, before: Baseline) -> None:
+    decision = measured(tmp_path / "now", before, small=flaky(again=9), confirm=True).decision
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    assert decision.confirmation is not None
+    # 2^-9 for nine broken and none recovered; ten calls of 10 tokens in and 5 out at 1 and 3 dollars a million
+    assert decision.confirmation.sentence == "9 of 10 broken tasks broke again (p = 0.002), $0.00"
+    assert decision.confirmation.cost_usd == pytest.approx(10 * (10 + 15) / 1e6)
+    assert decision.cost_usd == pytest.approx((TASKS * (100 + 150 + 10 + 15) + 10 * (10 + 15)) / 1e6)
+    assert decision.reasons[1] == "confirm: 9 of 10 broken tasks broke again (p = 0.002), $0.00"
+    (row,) = decision.rows
+    assert (row.vs_baseline.b, row.vs_baseline.c, row.candidate_pass) == (10, 0, TASKS - 10)
+    assert [task.passes for task in decision.confirmation.tasks] == [0] * 9 + [1]
+
+
+def test_a_regression_that_does_not_come_again_is_inconclusive(tmp_path: Path, before: Baseline) -> None:
+    found = measured(tmp_path / "now", before, small=flaky(again=3), confirm=True)
+    decision, (artifact,) = found.decision, found.artifacts.values()
+    assert (decision.status, decision.exit_code) == (Status.INCONCLUSIVE, ExitCode.PASSED)
+    assert decision.reasons == ("not confirmed: 3 of 10 broken tasks broke again (p = 0.125), $0.00",)
+    (row,) = decision.rows
+    assert row.vs_baseline.status is RowStatus.INSUFFICIENT_EVIDENCE
+    assert (row.vs_baseline.b, artifact.candidate_pass) == (10, TASKS - 10)  # the first run's
+    assert set((tmp_path / "now").iterdir()) == set(found.artifacts)
+    strict = measured(tmp_path / "strict", before, small=flaky(again=3), confirm=True, fail_on="inconclusive").decision
+    assert strict.exit_code is ExitCode.PASSED  # the regression would have failed nothing, so nothing was asked again
+    fail_on = ["regression", "inconclusive"]
+    strict = measured(tmp_path / "both", before, small=flaky(again=3), confirm=True, fail_on=fail_on).decision
+    assert (strict.status, strict.exit_code) == (Status.INCONCLUSIVE, ExitCode.REGRESSION)
+
+
+def test_a_verdict_without_a_baseline_is_confirmed_too(tmp_path: Path) -> None:
+    first = measured(tmp_path / "a", NONE, small=flaky(again=10), confirm=True).decision
+    assert (first.status, first.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    second = measured(tmp_path / "b", NONE, small=flaky(again=2), confirm=True).decision
+    assert (second.status, second.exit_code) == (Status.INCONCLUSIVE, ExitCode.PASSED)
+    assert "2 of 10 broken tasks broke again (p = 0.250)" in second.rows[0].vs_baseline.reason
+
+
+def test_a_confirmation_that_gets_no_answer_leaves_the_job_red(tmp_path: Path, before: Baseline) -> None:
+    def gone(request: Request) -> Response:
+        return refuse(request) if request.sample else flaky(again=0)(request)  # type: ignore[operator]
+
+    decision = measured(tmp_path / "now", before, small=gone, confirm=True).decision
+    assert (decision.status, decision.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
+    assert decision.confirmation is not None
+    assert decision.confirmation.sentence.startswith(
+        "10 of 10 broken tasks broke again (p < 0.001), 10 of them counted"
+    )
+
+
+def test_nothing_is_asked_again_where_nothing_would_fail(tmp_path: Path, before: Baseline) -> None:
+    for more in ({}, {"accept": AT.date(), "small": wrong}):
+        decision = measured(tmp_path / str(len(more)), before, confirm=True, **more).decision  # type: ignore[arg-type]
+        assert decision.confirmation is None
+
+
 def test_a_known_regression_fails_nothing_until_its_day_is_over(tmp_path: Path, before: Baseline) -> None:
     today = AT.date()
     decision = measured(tmp_path / "a", before, small=wrong, accept=today).decision

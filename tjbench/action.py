@@ -43,6 +43,7 @@ INPUTS = {
     "alpha": "",
     "margin-pp": "",
     "max-cost-usd": "10",
+    "confirm": "",
     "concurrency": "",
     "mock": "auto",
     "judge": "",
@@ -225,6 +226,8 @@ def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]
     given |= {"fail_on": run.given.get("fail-on"), "margin_pp": run.given.get("margin-pp"), "max_cost_usd": cap}
     if "mock" in run.given:
         given["mock"] = {"true": True, "false": False}.get(mock, mock)
+    if "confirm" in run.given:
+        given["confirm"] = run.choice("confirm", "true", "false") == "true"
     if record:
         given["fail_on"] = str(Policy.INCOMPLETE)
     return given

@@ -38,7 +38,8 @@ Sent = dict[str, dict[str, float | int | str]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowPlan:
     """One row to measure: ``samples`` attempts a task on both models, judged by ``rule``. Of a run that is split,
-    ``suite`` holds the part that ``shard`` names."""
+    ``suite`` holds the part that ``shard`` names. Attempts are numbered from ``first_sample``: later ones are new calls
+    beside those that were made."""
 
     suite: Suite
     original: ModelSpec
@@ -49,6 +50,12 @@ class RowPlan:
     samples: int
     rule: Rule
     shard: ShardRecord | None = None
+    first_sample: int = 0
+
+    @property
+    def draws(self) -> range:
+        """The numbers of a task's attempts."""
+        return range(self.first_sample, self.first_sample + self.samples)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +164,7 @@ class Bench:
         jobs: dict[JobKey, Job] = {}
         for plan in plans:
             scope = plan.suite.name if self.settings.mock else ""
-            for task, sample, spec in product(plan.suite.tasks, range(plan.samples), (plan.original, plan.candidate)):
+            for task, sample, spec in product(plan.suite.tasks, plan.draws, (plan.original, plan.candidate)):
                 if (spec, scope) not in models:
                     models[spec, scope] = self.open_model(spec, plan.suite)
                 key = (spec, plan.suite.name, task.id, sample, plan.sampling)
@@ -234,7 +241,7 @@ class Bench:
 
     def _measured(self, plan: RowPlan, scored: Mapping[JobKey, Scored], at: datetime, level: str) -> Measured:
         def of(spec: ModelSpec, task: Task) -> list[Scored]:
-            keys = ((spec, plan.suite.name, task.id, sample, plan.sampling) for sample in range(plan.samples))
+            keys = ((spec, plan.suite.name, task.id, sample, plan.sampling) for sample in plan.draws)
             return [scored[key] for key in keys]
 
         answers = [

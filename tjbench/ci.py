@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from os.path import normpath
 from pathlib import Path
 
-from tjbench.bench import BenchResult
+from tjbench.bench import BenchResult, RowPlan
 from tjbench.compare.accepted import with_acceptances
 from tjbench.compare.artifact import Artifact, RowKey
+from tjbench.compare.confirm import Again, broken_tasks
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import Matrix, build_matrix, build_series, version_order
 from tjbench.config import Accept, Config, Policy
 from tjbench.errors import ExitCode, IncompleteError, UsageError
-from tjbench.measure import MeasureRun, measure
+from tjbench.measure import MeasureRun, measure, measure_again
+from tjbench.merged import merge_shards, problems_of
 from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
 from tjbench.suites import is_path
@@ -33,6 +35,14 @@ class GateResult:
     artifacts: Mapping[Path, Artifact]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What a run brought, and the artifacts that it wrote."""
+
+    result: BenchResult
+    written: Mapping[Path, Artifact]
+
+
 def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
     """Measure, compare with the baseline and decide."""
     if not run.rows.plans and not baseline.loaded.artifacts:
@@ -42,12 +52,83 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
             fix="name a candidate: --candidate, or candidate in [[proof]]",
         )
     result, written = measure(run)
-    matrix = build_matrix(
-        written.values(), baseline.loaded.artifacts.values(), rule_of(run.config), run.snapshot.version
+    return _concluded(run.config, run.rows, run.snapshot, baseline, Measurement(result=result, written=written), run)
+
+
+def gate_merged(
+    shards: Sequence[Path],
+    out: Path,
+    *,
+    config: Config,
+    rows: Rows,
+    snapshot: Snapshot,
+    baseline: Baseline,
+    commit: str | None,
+) -> GateResult:
+    """The gate over shards that other machines measured, merged into ``out``; nothing is called.
+
+    Raises ``IncompleteError`` where they are not all, or not of this configuration, commit and tokenjam.
+    """
+    merged = merge_shards(shards, out)
+    artifacts = {artifact.key: artifact for artifact in merged.artifacts.values()}
+    plans = {RowKey(plan.suite.name, str(plan.original), plan.slot): plan for plan in rows.plans}
+    for key in sorted(plans.keys() | artifacts.keys()):
+        if why := _foreign(artifacts.get(key), plans.get(key), snapshot, commit):
+            raise IncompleteError(
+                f"the shards of {key.suite}, {key.original} are not this run's: {why}",
+                fix="measure and judge in one workflow run, with the same inputs and a tokenjam-version that stays",
+            )
+    problems = tuple(problem for artifact in artifacts.values() for problem in problems_of(artifact))
+    result = BenchResult(
+        measured=(),
+        spent_usd=merged.spent_usd,
+        problems=problems,
+        mock=any(artifact.mock for artifact in artifacts.values()),
     )
-    decision = judge(matrix, run.config, run.rows, baseline, result, run.snapshot.at.date())
-    notes = (*decision.notes, *superseded(matrix), *tokenjam_notes(run.snapshot))
-    update = {"notes": notes, "tokenjam_version": run.snapshot.version}
+    found = _concluded(config, rows, snapshot, baseline, Measurement(result=result, written=merged.artifacts))
+    notes = (*found.decision.notes, *(f"skipped {path.name}: {why}" for path, why in merged.skipped.items()))
+    return replace(found, decision=found.decision.model_copy(update={"notes": notes}))
+
+
+def _foreign(artifact: Artifact | None, plan: RowPlan | None, snapshot: Snapshot, commit: str | None) -> str:
+    """Why a merged measurement is not what would be measured here; empty where it is."""
+    if artifact is None:
+        return "there are none"
+    if plan is None:
+        return "the configuration has no such row"
+    asked = plan.sampling
+    pairs = (
+        ("commit", artifact.commit, commit),
+        ("tokenjam", artifact.tokenjam_version, snapshot.version),
+        ("candidate", artifact.candidate_model, str(plan.candidate)),
+        ("prompts", artifact.suite.prompts_revision, plan.suite.prompts_revision),
+        ("checks", artifact.suite.checks_revision, plan.suite.checks_revision),
+        ("samples", artifact.sampling.samples, plan.samples),
+        ("temperature", artifact.sampling.temperature, asked.temperature),
+        ("max_tokens", artifact.sampling.max_tokens, asked.max_tokens),
+        ("margin_pp", artifact.margin_pp, round(100 * plan.rule.margin, 6)),
+        ("alpha", artifact.alpha, plan.rule.alpha),
+    )
+    return "; ".join(f"{name} {found}, here {wanted}" for name, found, wanted in pairs if found != wanted)
+
+
+def _concluded(
+    config: Config,
+    rows: Rows,
+    snapshot: Snapshot,
+    baseline: Baseline,
+    found: Measurement,
+    run: MeasureRun | None = None,
+) -> GateResult:
+    """The decision; ``run`` can ask again, where the configuration wants that before failing."""
+    result, written = found.result, found.written
+    matrix = build_matrix(written.values(), baseline.loaded.artifacts.values(), rule_of(config), snapshot.version)
+    matrix = _with_withdrawn(matrix, rows.withdrawn)
+    policy = _policy(config, rows, matrix, snapshot.at.date())
+    again = _asked_again(run, matrix, policy, result) if run and config.gate.confirm else None
+    decision = judge(matrix, policy, rows, baseline, result, again)
+    notes = (*decision.notes, *superseded(matrix), *tokenjam_notes(snapshot))
+    update = {"notes": notes, "tokenjam_version": snapshot.version}
     if baseline.label.declined:
         names = ", ".join(path.name for path in written)
         update |= {"recorded": tuple(str(path) for path in written)}
@@ -63,13 +144,29 @@ def unconcluded(error: IncompleteError, config: Config) -> GateResult:
     return GateResult(decision=decision, artifacts={})
 
 
-def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result: BenchResult, today: date) -> Decision:
-    """The decision with what only a run knows: what failed, what was spent, what was withdrawn. ``today`` is in UTC."""
-    matrix = _with_withdrawn(matrix, rows.withdrawn)
+def _asked_again(run: MeasureRun, matrix: Matrix, policy: GatePolicy, result: BenchResult) -> Again | None:
+    """What the broken tasks bring when they are asked once more; ``None`` where no regression would fail the job."""
+    wanted = broken_tasks(matrix.rows, policy)
+    if not wanted:
+        return None
+    try:
+        trials, second = measure_again(run, wanted, result.spent_usd)
+    except IncompleteError as error:
+        return Again(trials={}, trouble=str(error))
+    return Again(trials=trials, cost_usd=second.spent_usd)
+
+
+def _policy(config: Config, rows: Rows, matrix: Matrix, today: date) -> GatePolicy:
     policy = GatePolicy(
         fail_on=config.gate.fail_on, rule=rule_of(config), rows=dict(rows.policies), dropped=rows.dropped
     )
-    policy = with_acceptances(policy, map(_by_row_name, config.accept), matrix.rows, today)
+    return with_acceptances(policy, map(_by_row_name, config.accept), matrix.rows, today)
+
+
+def judge(
+    matrix: Matrix, policy: GatePolicy, rows: Rows, baseline: Baseline, result: BenchResult, again: Again | None = None
+) -> Decision:
+    """The decision with what only a run knows: what failed, what was spent, what was withdrawn."""
     shown = {row.key for row in matrix.rows}
     unmeasured = [
         f"incomplete: {key.suite}: {why}, and no baseline has one"
@@ -77,14 +174,14 @@ def judge(matrix: Matrix, config: Config, rows: Rows, baseline: Baseline, result
         if key not in shown and policy.of(key).required
     ]
     failures = [*unreadable(baseline.loaded), *unmeasured]
-    decision = decide(matrix, policy, baseline=baseline.label, failures=failures)
+    decision = decide(matrix, policy, baseline=baseline.label, failures=failures, again=again)
     reasons, notes, code = decision.reasons, decision.notes, decision.exit_code
     if decision.status is Status.INCOMPLETE:
         reasons = (*reasons, *result.problems)
         code = ExitCode.USAGE if result.misconfigured else code
     else:
         notes = (*notes, *result.problems)
-    spent = round(result.spent_usd, 6)
+    spent = round(result.spent_usd + (again.cost_usd if again else 0.0), 6)
     return decision.model_copy(
         update={"reasons": reasons, "notes": notes, "exit_code": code, "cost_usd": spent, "mock": result.mock}
     )

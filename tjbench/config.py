@@ -137,6 +137,7 @@ class Gate(_Table):
     alpha: Proportion = 0.05
     margin_pp: Points = 10.0
     unscored_tolerance_pct: Annotated[float, Field(ge=0, le=100)] = 5.0
+    confirm: bool = False
 
 
 class Accept(_Table):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
 from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
-from tjbench.compare.artifact import Artifact
+from tjbench.compare.artifact import Artifact, RowKey
+from tjbench.compare.pair import Trial
 from tjbench.config import Config, ModelSpec
 from tjbench.models.model import Model
 from tjbench.pricing import Usage, cost_usd
@@ -55,13 +56,38 @@ class Estimate:
 def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
     """Ask, score, compare, and write one artifact a row into ``run.out``, which must take files before any is asked."""
     require_directory(run.out)
+    result = _bench(run, run.config.run.max_cost_usd).run(run.rows.plans)
+    return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
+
+
+def measure_again(
+    run: MeasureRun, wanted: Mapping[RowKey, Collection[str]], spent_usd: float
+) -> tuple[dict[RowKey, dict[str, Trial]], BenchResult]:
+    """The candidates of some rows at some tasks once more, by row and task id, with what is left of the cap.
+
+    Every call is a new one: it is numbered after those that the run made. Nothing is written but the journal.
+    """
+    plans = {RowKey(p.suite.name, str(p.original), p.slot): p for p in run.rows.plans}
+    again = {key: _again(plans[key], set(ids)) for key, ids in wanted.items()}
+    cap = run.config.run.max_cost_usd
+    result = _bench(run, None if cap is None else max(0.0, cap - spent_usd)).run(list(again.values()))
+    answered = zip(again, (measured.artifact for measured in result.measured), strict=True)
+    return {key: {task.task_id: task.candidate for task in made.tasks} for key, made in answered}, result
+
+
+def _again(plan: RowPlan, ids: set[str]) -> RowPlan:
+    suite = replace(plan.suite, tasks=tuple(task for task in plan.suite.tasks if task.id in ids))
+    return replace(plan, suite=suite, original=plan.candidate, first_sample=plan.samples)
+
+
+def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
     seed = next((proof.seed for proof in run.config.proof if proof.seed is not None), None)
-    bench = Bench(
+    return Bench(
         snapshot=run.snapshot,
         open_model=mock_opener(run.config, seed) if run.mock else run.open_live(run.config),
         settings=Settings(
             concurrency=run.config.run.concurrency,
-            max_cost_usd=run.config.run.max_cost_usd,
+            max_cost_usd=cap_usd,
             mock=run.mock,
             seed=seed,
             commit=run.commit,
@@ -72,8 +98,6 @@ def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
         self_test=run.self_test,
         judge=_open_judge(run),
     )
-    result = bench.run(run.rows.plans)
-    return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
 
 
 def _open_judge(run: MeasureRun) -> Model | None:

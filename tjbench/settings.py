@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tjbench.config import Config, config_of
 
 _RUN = ("mock", "max_cost_usd", "concurrency")
-_GATE = ("fail_on", "alpha", "margin_pp")
+_GATE = ("fail_on", "alpha", "margin_pp", "confirm")
 _JUDGE = {"judge": "model"}
 _PROOF = ("limit", "samples", "data")
 _ROW = {"benchmarks": "suite", "original": "original", "candidate": "candidate"}

@@ -74,6 +74,10 @@ def ci(
     fail_on: FailOn = None,
     alpha: Alpha = None,
     margin_pp: Margin = None,
+    confirm: Annotated[
+        bool | None,
+        typer.Option("--confirm/--no-confirm", help="Ask the tasks that broke once more before failing."),
+    ] = None,
     out: options.Out = Path("results"),
     journal: options.Journal = None,
     no_cache: options.NoCache = False,
@@ -100,6 +104,7 @@ def ci(
         "fail_on": fail_on,
         "alpha": alpha,
         "margin_pp": margin_pp,
+        "confirm": confirm,
     }
     if notice := place.default_notice(config):
         print(f"tjb ci: {notice}", file=sys.stderr)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ldexp
 
 from tjbench.compare.artifact import Artifact, RowKey
@@ -27,6 +27,7 @@ class Family:
 
     ``failing`` rows may fail the job by ``regression``; rows that may not are a family of their own, so that they
     neither raise an alarm nor cost the others alpha. A row whose regression is ``accepted`` is a family alone.
+    Not ``confirmed``: asked again, the rows together show nothing.
     """
 
     failing: bool
@@ -34,23 +35,33 @@ class Family:
     accepted: bool = False
     result: FamilyResult
     regressed: frozenset[RowKey]
+    confirmed: bool = True
 
     @property
     def pooled_only(self) -> bool:
         """Whether all rows together are worse and no single one is."""
-        return self.result.pooled_rejected and not self.regressed and not self.accepted
+        return self.result.pooled_rejected and self.confirmed and not self.regressed and not self.accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
     """Rows whose test rejects after correction, by key: against the baseline, and candidate against original.
-    ``dearer`` is about cost, and empty unless a policy asks."""
+    ``dearer`` is about cost, and empty unless a policy asks. ``unconfirmed`` rows rejected once and, asked again, did
+    not; the sentence says how far."""
 
     families: tuple[Family, ...]
     regressed: frozenset[RowKey]
     worse_than_original: frozenset[RowKey]
     downsized: frozenset[RowKey]
     dearer: Dearer
+    unconfirmed: Mapping[RowKey, str] = field(default_factory=dict)
+
+    @property
+    def doubted(self) -> bool:
+        """Whether an alarm was not confirmed."""
+        return bool(self.unconfirmed) or any(
+            family.result.pooled_rejected and not family.confirmed and not family.regressed for family in self.families
+        )
 
 
 def correct(rows: Sequence[Row], policy: GatePolicy) -> Corrected:

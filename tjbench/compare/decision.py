@@ -115,6 +115,27 @@ class Pooled(_Record):
     p: float = 1.0
 
 
+class ConfirmedTask(_Record):
+    """A broken task's second outcome: ``passes`` of ``samples`` attempts; no samples where it could not be asked."""
+
+    suite: str
+    original_model: str
+    slot: str
+    task_id: str
+    passes: int
+    samples: int
+    unscored: int
+
+
+class Confirmation(_Record):
+    """The tasks that broke, asked once more before failing. The rows' numbers are the first run's all the same."""
+
+    confirmed: bool
+    sentence: str
+    cost_usd: float
+    tasks: tuple[ConfirmedTask, ...]
+
+
 class BaselineLabel(_Record):
     """What the run was compared with: a ref, its commit, and how it was found. ``declined``: with nothing, as asked."""
 
@@ -134,6 +155,7 @@ class Decision(_Record):
     rows: tuple[DecisionRow, ...] = ()
     pooled: Pooled = Pooled()
     baseline: BaselineLabel = BaselineLabel()
+    confirmation: Confirmation | None = None
     tokenjam_version: str | None = None
     mock: bool = False
     recorded: tuple[str, ...] = Field(default=(), description="artifacts to commit, where no baseline was asked for")

@@ -54,7 +54,7 @@ def findings(
     rows: Sequence[Row], decided: Sequence[DecisionRow], policy: GatePolicy, tests: Corrected
 ) -> list[Finding]:
     """Of all rows together first, then row by row."""
-    return [*_pooled_findings(tests), *_row_findings(rows, decided, policy, tests)]
+    return [*_pooled_findings(tests), *_doubted_pool(tests, policy), *_row_findings(rows, decided, policy, tests)]
 
 
 def _pooled_findings(tests: Corrected) -> Iterable[Finding]:
@@ -68,6 +68,16 @@ def _pooled_findings(tests: Corrected) -> Iterable[Finding]:
                 fires=family.failing,
                 required=family.required,
             )
+
+
+def _doubted_pool(tests: Corrected, policy: GatePolicy) -> Iterable[Finding]:
+    if tests.doubted and not tests.unconfirmed:
+        yield Finding(
+            policy=Policy.INCONCLUSIVE,
+            reason="the alarm of all rows together was not confirmed",
+            fires=Policy.INCONCLUSIVE in policy.fail_on,
+            required=True,
+        )
 
 
 def _row_findings(
@@ -108,6 +118,8 @@ def _hits(row: Row, shown: DecisionRow, tests: Corrected) -> Iterable[tuple[Poli
         yield Policy.DROPPED, f"only {row.coverage:.0%} of the baseline's tasks were measured again"
     if versus.status in {RowStatus.INSUFFICIENT_EVIDENCE, RowStatus.NOT_COMPARABLE}:
         yield Policy.INCONCLUSIVE, versus.reason
+    if row.key in tests.unconfirmed and versus.status is not RowStatus.INSUFFICIENT_EVIDENCE:
+        yield Policy.INCONCLUSIVE, f"worse than the original, not confirmed: {tests.unconfirmed[row.key]}"
     if versus.status is RowStatus.NO_BASELINE:
         yield Policy.NO_BASELINE, versus.reason or "no baseline to compare with"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tjbench.compare.accepted import acceptance_notes
+from tjbench.compare.confirm import Again, broken_tasks, confirm, confirmation
 from tjbench.compare.corrected import Corrected, correct
 from tjbench.compare.decision import (
     BaselineLabel,
+    Confirmation,
     Decision,
     DecisionRow,
     Pooled,
@@ -24,13 +26,24 @@ from tjbench.errors import ExitCode
 __all__ = ["GatePolicy", "RowPolicy", "decide"]
 
 
-def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failures: Sequence[str] = ()) -> Decision:
-    """One decision for a matrix. ``failures`` are sentences about parts of the run that brought no result at all."""
+def decide(
+    matrix: Matrix,
+    policy: GatePolicy,
+    *,
+    baseline: BaselineLabel,
+    failures: Sequence[str] = (),
+    again: Again | None = None,
+) -> Decision:
+    """One decision for a matrix. ``failures`` are sentences about parts of the run that brought no result at all;
+    ``again`` is what came of asking the broken tasks once more."""
     tests = correct(matrix.rows, policy)
+    if again:
+        tests = confirm(tests, matrix.rows, policy, again)
+    asked = confirmation(tests, matrix.rows, broken_tasks(matrix.rows, policy), again) if again else None
     rows = tuple(decided_row(row, policy, tests) for row in matrix.rows)
     found = findings(matrix.rows, rows, policy, tests)
     incomplete = [*failures, *_incomplete(matrix.rows, rows, policy)]
-    status = _status(rows, matrix.rows, policy, found, incomplete)
+    status = _status(rows, matrix.rows, policy, found, incomplete, doubted=tests.doubted)
     missing = [
         f"inconclusive: {title_of(shown)}: the baseline has this row and the run has not"
         for row, shown in zip(matrix.rows, rows, strict=True)
@@ -40,7 +53,7 @@ def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failu
     return Decision(
         status=status,
         exit_code=_exit_code(status, policy, found, incomplete),
-        reasons=_reasons(status, rows, found, incomplete, missing),
+        reasons=_reasons(status, rows, found, incomplete, missing, asked),
         notes=(
             *(f"savings not judged: {key.suite}, {key.original}: {why}" for key, why in tests.dearer.unjudged.items()),
             *acceptance_notes(policy, frozenset(hit.key for hit in found if hit.key and hit.policy in EXCUSED)),
@@ -48,6 +61,7 @@ def decide(matrix: Matrix, policy: GatePolicy, *, baseline: BaselineLabel, failu
         rows=rows,
         pooled=_pooled(tests),
         baseline=baseline,
+        confirmation=asked,
         tokenjam_version=heads[0].tokenjam_version if heads else None,
         mock=any(head.mock for head in heads),
     )
@@ -75,6 +89,8 @@ def _status(
     policy: GatePolicy,
     found: Sequence[Finding],
     incomplete: Sequence[str],
+    *,
+    doubted: bool,
 ) -> Status:
     """The highest-ranking thing that is true of a required row, accepted or not; where all rows are advisory,
     ``inconclusive`` at worst."""
@@ -84,6 +100,8 @@ def _status(
         return Status.INCOMPLETE
     if not any(row.head for row in rows):
         return Status.INCONCLUSIVE if any(row.withdrawn for row in rows) else Status.INCOMPLETE
+    if doubted:
+        return Status.INCONCLUSIVE
     required = [shown for row, shown in zip(rows, decided, strict=True) if policy.of(row.key).required]
     statuses = {shown.vs_baseline.status for shown in required or decided}
     if statuses - {RowStatus.NO_REGRESSION, RowStatus.NOT_RE_MEASURED, RowStatus.NO_BASELINE}:
@@ -113,12 +131,14 @@ def _reasons(
     found: Sequence[Finding],
     incomplete: Sequence[str],
     missing: Sequence[str],
+    asked: Confirmation | None,
 ) -> tuple[str, ...]:
     """What fired and what is incomplete, else why not; a regression is told even where it fails nothing."""
     fired = [str(hit) for hit in found if hit.fires]
     silent = [str(hit) for hit in found if (hit.is_regression or hit.accepted) and hit.required and not hit.fires]
     advisory = [str(hit) for hit in found if hit.is_regression and not hit.required]
-    told = [*fired, *silent, *incomplete, *missing] or [_calm(status, decided)]
+    second = [f"{'confirm' if asked.confirmed else 'not confirmed'}: {asked.sentence}"] if asked else []
+    told = [*fired, *silent, *second, *incomplete, *missing] or [_calm(status, decided)]
     return tuple(dict.fromkeys([*told, *advisory]))
 
 

@@ -115,6 +115,10 @@ def _untested(row: Row, tests: Corrected) -> str:
     verdict = row.head.verdict if row.head and stands_alone(row) else None
     if verdict is not Verdict.SIGNIFICANT_REGRESSION or row.key in tests.worse_than_original:
         return row.why
+    if row.key in tests.unconfirmed:
+        return "; ".join(
+            filter(None, (row.why, f"worse than the original, not confirmed: {tests.unconfirmed[row.key]}"))
+        )
     return "; ".join(filter(None, (row.why, f"worse than the original: {NOT_ONCE_CORRECTED}")))
 
 
@@ -125,6 +129,8 @@ def _tested(row: Row, change: Change, policy: GatePolicy, tests: Corrected) -> t
     )
     if row.key in tests.regressed:
         return RowStatus.REGRESSION, counts
+    if row.key in tests.unconfirmed:
+        return RowStatus.INSUFFICIENT_EVIDENCE, f"{counts}; not confirmed: {tests.unconfirmed[row.key]}"
     if change.p_one_sided <= rule.alpha:
         counts = f"{counts}, {NOT_ONCE_CORRECTED}"
     paired = len(row.overlap.candidate)
