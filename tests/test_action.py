@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shop import CONFIG, FILES, KEY, NAME, TASKS, Outcome, Shop, found_shop
 from tests.fakes.sums import add, sums_jsonl
 from tests.fakes.tokenjam import BIG, make_tokenjam
+from tjbench.action import open_action, read_config
 from tjbench.errors import ExitCode
 from tjbench.store.artifacts import load_path
 
@@ -505,6 +507,7 @@ def test_recording_measures_and_judges_nothing(released: Shop, models: Models) -
         ({"config": "other.toml"}, "cannot read"),
         ({"results_dir": "../elsewhere"}, "leaves the workspace"),
         ({"report_file": "/etc/report.json"}, "leaves the workspace"),
+        ({"confirm": "maybe"}, "input confirm: 'maybe' is not one of true, false"),
         ({"baseline": "newest"}, "baseline 'newest' is not understood"),
         ({"baseline": "path:nowhere"}, "there is no directory"),
         ({"journal_dir": "bench"}, "is tracked by git"),
@@ -517,6 +520,14 @@ def test_a_wrong_input_is_one_clear_message(shop: Shop, inputs: dict[str, str], 
     assert said in error
     assert "Traceback" not in got.log
     assert shop.provider.asks == []
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("true", True), ("false", False)])
+def test_confirm_is_an_input(tmp_path: Path, value: str, wanted: bool) -> None:
+    (tmp_path / "tjbench.toml").write_text(f"[gate]\nconfirm = {str(not wanted).lower()}\n")
+    environ = {"INPUT_CONFIRM": value, "GITHUB_EVENT_NAME": "schedule"}
+    config, _ = read_config(open_action(environ, tmp_path, io.StringIO()))
+    assert config.gate.confirm is wanted
 
 
 def test_inputs_replace_the_files_proofs(shop: Shop) -> None:
