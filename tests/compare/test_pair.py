@@ -262,3 +262,23 @@ def test_reasons_are_sentences_with_their_counts(before: str, after: str, margin
 def test_counts_and_p_values_in_words() -> None:
     assert (tasks(1), tasks(0), tasks(2)) == ("task", "tasks", "tasks")
     assert (p_text(0.0125), p_text(0.00099), p_text(1.0)) == ("= 0.013", "< 0.001", "= 1.000")
+
+
+# Which tasks really broke
+
+
+def test_tasks_that_broke_beyond_chance_stand_first_and_apart() -> None:
+    # t0 lost 1 of 9 (chance), t2 lost all 9: p = 1/C(18, 9).
+    got = change("9" * 6, "890999", samples=9)
+    assert (got.broke, got.broke_surely) == (("t2", "t0"), ("t2",))
+
+
+def test_with_few_samples_no_task_proves_anything_and_p_orders_them() -> None:
+    # 3 to 0 has p = 1/C(6, 3) = 1/20, its smallest; three such tasks cannot each be held at 0.05.
+    got = change("3333", "2000", samples=3)
+    assert (got.broke, got.broke_surely) == (("t1", "t2", "t3", "t0"), ())
+
+
+def test_with_one_sample_the_suites_order_stays() -> None:
+    got = change("pppp", "fpff")
+    assert (got.broke, got.broke_surely) == (("t0", "t2", "t3"), ())

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from math import comb, sqrt
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tjbench.compare.samples import delta_interval_k, lower_bound_k, pass_at_k
+from tjbench.compare.samples import (
+    delta_interval_k,
+    lower_bound_k,
+    pass_at_k,
+    smallest_task_drop_p,
+    task_drop_p,
+)
 
 
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
@@ -58,3 +65,29 @@ def test_fewer_than_two_tasks_rule_nothing_out(differences: list[float]) -> None
 def test_a_change_beyond_the_samples_is_refused(differences: list[float], samples: int) -> None:
     with pytest.raises(ValueError, match="samples="):
         delta_interval_k(differences, samples=samples)
+
+
+# One task of several samples
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 5])
+def test_a_tasks_own_p_is_the_share_of_all_ways_to_deal_its_passes(samples: int) -> None:
+    for before in range(samples + 1):
+        for after in range(samples + 1):
+            deals = list(combinations(range(2 * samples), before + after))
+            as_bad = sum(sum(place >= samples for place in deal) <= after for deal in deals)
+            assert task_drop_p(before, after, samples) == pytest.approx(as_bad / len(deals), rel=1e-12)
+
+
+def test_the_smallest_p_of_a_task_is_that_of_the_worst_split() -> None:
+    for samples in (1, 3, 5):
+        for passes in range(2 * samples + 1):
+            splits = [(passes - k, k) for k in range(samples + 1) if 0 <= passes - k <= samples]
+            smallest = min(task_drop_p(before, after, samples) for before, after in splits)
+            assert all(smallest_task_drop_p(before, after, samples) == smallest for before, after in splits)
+
+
+@pytest.mark.parametrize("counts", [(-1, 0, 3), (4, 0, 3), (0, 4, 3), (1.5, 0, 3), (float("nan"), 0, 3)])
+def test_a_task_with_impossible_passes_is_refused_with_its_values(counts: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match=f"before={counts[0]!r}, after={counts[1]!r}"):
+        task_drop_p(*counts)

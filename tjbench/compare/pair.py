@@ -75,7 +75,8 @@ class Change:
     """The paired statistics of ``n`` tasks that were scored on both sides; intervals and rates in proportions.
 
     ``b`` tasks lost passes and ``c`` gained some. With one sample a task ``p_two_sided`` is the exact McNemar test;
-    with more it is the exact sign-flip test on passes gained, and the intervals come from task clusters.
+    with more it is the exact sign-flip test on passes gained, and the intervals come from task clusters. ``broke`` then
+    begins with ``broke_surely``, the tasks that got worse beyond the chance of their own samples, the rest by their p.
     """
 
     n: int
@@ -94,6 +95,7 @@ class Change:
     verdict: Verdict
     broke: tuple[str, ...]
     recovered: tuple[str, ...]
+    broke_surely: tuple[str, ...] = ()
 
     @property
     def delta(self) -> float:
@@ -126,6 +128,7 @@ def measure_change(pairs: Sequence[Pair], rule: Rule) -> Change:
     n = len(scored)
     changes = [pair.change for pair in scored]
     b, c = sum(d < 0 for d in changes), sum(d > 0 for d in changes)
+    broke, surely = rank_broken(scored, rule.alpha)
     test = _one_sample(b, c, n, rule) if samples == 1 else _several_samples(changes, samples, rule)
     return Change(
         n=n,
@@ -142,9 +145,31 @@ def measure_change(pairs: Sequence[Pair], rule: Rule) -> Change:
         lower_bound=test.lower_bound,
         detectable_drop=stats.detectable_drop(n, alpha=rule.alpha),
         verdict=test.verdict,
-        broke=tuple(pair.task_id for pair in scored if pair.change < 0),
+        broke=broke,
         recovered=tuple(pair.task_id for pair in scored if pair.change > 0),
+        broke_surely=surely,
     )
+
+
+def rank_broken(scored: Sequence[Pair], alpha: float = 0.05) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ids of the tasks that lost passes, and of those the ones that really broke.
+
+    With several samples a task each is tested by `task_drop_p`, corrected over all tasks by Tarone-Holm (a task that
+    could not have shown anything costs nothing); what really broke stands first, then the others by p. With one sample
+    no single task proves anything, and the suite's order stays.
+    """
+    lost = [pair for pair in scored if pair.change < 0]
+    if not lost or lost[0].before.samples == 1:
+        return tuple(pair.task_id for pair in lost), ()
+    counts = [(pair.before.passes, pair.after.passes, pair.before.samples) for pair in scored]
+    p_values = [stats.task_drop_p(*count) for count in counts]
+    flags = stats.tarone_reject(p_values, [stats.smallest_task_drop_p(*count) for count in counts], alpha)
+    ranked = sorted(
+        (p, place, pair.task_id, surely)
+        for place, (p, pair, surely) in enumerate(zip(p_values, scored, flags, strict=True))
+        if pair.change < 0
+    )
+    return tuple(entry[2] for entry in ranked), tuple(entry[2] for entry in ranked if entry[3])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

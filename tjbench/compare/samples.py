@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum, inf, sqrt
+from functools import lru_cache
+from math import comb, fsum, inf, sqrt
 
 from tjbench.compare.arguments import check_counts, check_fraction
 from tjbench.compare.distributions import student_quantile
@@ -24,6 +25,30 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     for i in range(n - fewer + 1, n + 1):
         none_passes *= 1 - more / i
     return 1 - none_passes
+
+
+def task_drop_p(before: int, after: int, samples: int) -> float:
+    """One-sided p that one task got less reliable: `before` and `after` passes of `samples` samples each.
+
+    Fisher's exact test (1935): of the before + after passes among 2 samples, the chance that no more than `after` fall
+    to the second run, a hypergeometric tail. With few samples it cannot be small: 1 / C(2 samples, samples) at best.
+    """
+    check_counts(before=before, after=after, samples=samples)
+    if max(before, after) > samples:
+        raise ValueError(f"more passes than samples: before={before}, after={after}, samples={samples}")
+    return _hypergeometric_tail(before + after, after, samples)
+
+
+@lru_cache(maxsize=1 << 14)
+def _hypergeometric_tail(passes: int, at_most: int, samples: int) -> float:
+    fewest = max(0, passes - samples)
+    ways = sum(comb(samples, k) * comb(samples, passes - k) for k in range(fewest, at_most + 1))
+    return ways / comb(2 * samples, passes)
+
+
+def smallest_task_drop_p(before: int, after: int, samples: int) -> float:
+    """The smallest `task_drop_p` that this many passes in all could have given."""
+    return task_drop_p(min(samples, before + after), max(0, before + after - samples), samples)
 
 
 def delta_interval_k(

@@ -28,6 +28,8 @@ from tjbench.compare.samples import (
     delta_interval_k,
     lower_bound_k,
     pass_at_k,
+    smallest_task_drop_p,
+    task_drop_p,
 )
 from tjbench.compare.signflip import cost_regression_p, sign_flip_one_sided, sign_flip_two_sided
 
@@ -53,8 +55,10 @@ __all__ = [
     "pass_at_k",
     "sign_flip_one_sided",
     "sign_flip_two_sided",
+    "smallest_task_drop_p",
     "tarone_holm",
     "tarone_reject",
+    "task_drop_p",
     "tasks_needed",
     "tasks_to_rule_out",
     "verdict",
