@@ -231,3 +231,17 @@ def test_shards_share_out_every_task_once() -> None:
         parts = [replace(Shard.parse(f"1/{count}"), index=index).of(whole) for index in range(1, count + 1)]
         assert sorted(task for part in parts for task in part) == whole
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_ci_measures_shards_and_judges_them_as_it_judges_the_whole(terminal: Terminal, models: Models) -> None:
+    (terminal.root / "tjbench.toml").write_text('[[proof]]\nsuite = "sums.jsonl"\noriginal = "openai:big"\n')
+    whole = json.loads(terminal.tjb("ci", "--baseline", "none", "--no-cache", "--out", "whole", "--json").out)
+    for index in (1, 2):
+        said = terminal.tjb("ci", "--shard", f"{index}/2", "--no-cache", "--out", "shards", "--json")
+        assert (said.code, len(json.loads(said.out)["artifacts"])) == (0, 1)
+    said = terminal.tjb("ci", "--baseline", "none", "--merge", "shards", "--out", "merged", "--json")
+    merged = json.loads(said.out)
+    assert (merged["rows"], said.code) == (whole["rows"], whole["exit_code"])
+    assert merged["cost_usd"] == pytest.approx(whole["cost_usd"])
+    said = terminal.tjb("ci", "--baseline", "none", "--merge", "shards", "--out", "again", "--margin-pp", "3")
+    assert (said.code, "margin_pp 10.0, here 3.0" in said.out) == (3, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -13,20 +13,23 @@ from typing import TextIO
 from packaging.version import InvalidVersion, Version
 
 from tjbench.base_policy import judged_by_base
-from tjbench.ci import GateResult, run_gate, unconcluded
+from tjbench.ci import GateResult, gate_merged, run_gate, unconcluded
 from tjbench.compare.decision import Decision, Status
 from tjbench.config import Config, Policy, parse_config
-from tjbench.errors import ExitCode, IncompleteError, UsageError
-from tjbench.github.actions import Commands, inputs
+from tjbench.errors import ExitCode, IncompleteError, TjbError, UsageError
+from tjbench.github.actions import Commands, inputs, write_outputs
 from tjbench.github.api import ApiRepository, ApiThread, Patience, connect
 from tjbench.github.baseline import Repository
 from tjbench.github.event import Event, require_trusted_head
+from tjbench.measure import MeasureRun, measure
 from tjbench.models.providers import missing_key
 from tjbench.progress import Progress
 from tjbench.publish import Publisher, ReportPlace, give_to_owner, refuse
-from tjbench.rows import gateways_of, models_of
+from tjbench.rows import gateways_of, models_of, plan_rows
 from tjbench.settings import overridden
+from tjbench.shard import Shard
 from tjbench.store.artifacts import Baseline
+from tjbench.tokenjam import Snapshot
 from tjbench.workplace import CONFIG_NAME, RunOptions, Workplace
 
 INPUTS = {
@@ -51,6 +54,8 @@ INPUTS = {
     "comment": "auto",
     "comment-id": "",
     "mode": "auto",
+    "shard": "",
+    "merge": "",
     "report-file": "",
     "journal-dir": "",
     "results-dir": "results",
@@ -59,6 +64,7 @@ INPUTS = {
 """Every input with its default; an empty default leaves the configuration's value."""
 
 SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET")
+FORK = "skipped: a pull request from a fork has no secrets, so no model can be asked"
 MODES = ("auto", "gate", "record", "upgrade-check", "post-comment")
 
 
@@ -115,7 +121,7 @@ def run_action(run: ActionRun) -> ExitCode:
     """The whole run; what it found is published before the exit code is decided on."""
     try:
         return _run(run)
-    except UsageError as error:
+    except TjbError as error:
         refuse(error, run.place.environ, run.commands, run.log)
         return error.exit_code
 
@@ -133,6 +139,8 @@ def _run(run: ActionRun) -> ExitCode:
     )
     if mode == "post-comment":
         return publisher.post_stored()
+    if "shard" in run.given:
+        return _measure_shard(run, Shard.parse(run.given["shard"], "input "))
     publisher.require_places()
     result = _gate(run, record=mode == "record")
     publisher.publish(result)
@@ -157,26 +165,95 @@ def _gate(run: ActionRun, *, record: bool) -> GateResult:
     return GateResult(decision=decision, artifacts=result.artifacts)
 
 
-def _measured(run: ActionRun, config: Config, *, record: bool) -> GateResult:
-    if run.event.is_fork and run.event.name == "pull_request" and _lacks_keys(config, run.place.environ):
-        reason = "skipped: a pull request from a fork has no secrets, so no model can be asked"
-        decision = Decision(status=Status.SKIPPED, exit_code=ExitCode.PASSED, reasons=(reason,))
-        return GateResult(decision=decision, artifacts={})
+def _measure_shard(run: ActionRun, shard: Shard) -> ExitCode:
+    """A part of the run, for a later job that merges and judges: artifacts, and no decision."""
+    if "merge" in run.given:
+        raise UsageError("inputs shard and merge exclude each other", why="one job measures, a later one judges")
+    config, _ = read_config(run)
+    if failure := run.place.environ.get("TJBENCH_UPGRADE_FAILURE"):
+        raise IncompleteError(failure)
+    if _is_forks(run, config):
+        run.commands.print(FORK)
+        return ExitCode.PASSED
+    _require_trusted_head(run)
+    snapshot = _snapshot(run, config)
+    with ExitStack() as stack:
+        measurement = stack.enter_context(_opened(run, config, snapshot, stack, shard))
+        result, written = measure(measurement)
+    give_to_owner(list(written), run.place.root)
+    for path, artifact in written.items():
+        run.commands.print(f"shard {shard}: {artifact.n_tasks} tasks of {artifact.suite.name}: {path.name}")
+    for problem in result.problems:
+        run.commands.annotation("warning", problem, title="TokenJam Bench")
+    if target := run.place.environ.get("GITHUB_OUTPUT"):
+        outputs = {"results-dir": run.value("results-dir"), "tokenjam-version": snapshot.version}
+        write_outputs(Path(target), {**outputs, "cost-usd": f"{result.spent_usd:.6f}"})
+    return ExitCode.USAGE if result.misconfigured else ExitCode.PASSED
+
+
+def _merged(run: ActionRun, config: Config, snapshot: Snapshot, baseline: Baseline) -> GateResult:
+    """The gate over the shards of earlier jobs, which a pull request must not have brought itself."""
+    shards = run.place.inside(run.given["merge"])
+    if brought := run.place.checkout.brings(shards):
+        raise UsageError(
+            f"merge {run.given['merge']} {brought}",
+            why="a pull request could bring its own results",
+            fix="name a directory that actions/download-artifact fills and git ignores",
+        )
+    return gate_merged(
+        [shards],
+        run.place.inside(run.value("results-dir")),
+        config=config,
+        rows=plan_rows(config, snapshot, run.place.suite_loader()),
+        snapshot=snapshot,
+        baseline=baseline,
+        commit=_commit(run),
+    )
+
+
+def _is_forks(run: ActionRun, config: Config) -> bool:
+    return run.event.is_fork and run.event.name == "pull_request" and _lacks_keys(config, run.place.environ)
+
+
+def _require_trusted_head(run: ActionRun) -> None:
     keys = any(name.endswith("_API_KEY") and value for name, value in run.place.environ.items())
     require_trusted_head(run.event, run.place.commit(), keys_present=keys)
-    baseline = _baseline(run, config, record=record)
-    label = baseline.label
-    run.commands.print(f"baseline: {label.ref or 'none'}{f' at {label.sha}' if label.sha else ''}")
+
+
+def _snapshot(run: ActionRun, config: Config) -> Snapshot:
+    """What tokenjam says, which must be of the version that is asked for."""
     trusted = run.choice("allow-overrides", "true", "false") == "true"
     snapshot = run.place.snapshot(config, trust_overrides=trusted)
     run.commands.print(f"tokenjam {snapshot.version}, asked by {snapshot.lookup}")
     _require_version(run.value("tokenjam-version"), snapshot.version)
+    return snapshot
+
+
+def _opened(
+    run: ActionRun, config: Config, snapshot: Snapshot, stack: ExitStack, shard: Shard | None = None
+) -> AbstractContextManager[MeasureRun]:
+    options = RunOptions(
+        out=run.place.inside(run.value("results-dir")),
+        journal=_journal(run, stack),
+        commit=_commit(run),
+        shard=shard,
+    )
+    return run.place.opened(config, snapshot, Progress(run.commands.stream()), options)
+
+
+def _measured(run: ActionRun, config: Config, *, record: bool) -> GateResult:
+    if _is_forks(run, config):
+        decision = Decision(status=Status.SKIPPED, exit_code=ExitCode.PASSED, reasons=(FORK,))
+        return GateResult(decision=decision, artifacts={})
+    _require_trusted_head(run)
+    baseline = _baseline(run, config, record=record)
+    label = baseline.label
+    run.commands.print(f"baseline: {label.ref or 'none'}{f' at {label.sha}' if label.sha else ''}")
+    snapshot = _snapshot(run, config)
+    if "merge" in run.given:
+        return _merged(run, config, snapshot, baseline)
     with ExitStack() as stack:
-        options = RunOptions(
-            out=run.place.inside(run.value("results-dir")), journal=_journal(run, stack), commit=_commit(run)
-        )
-        measurement = stack.enter_context(run.place.opened(config, snapshot, Progress(run.commands.stream()), options))
-        return run_gate(measurement, baseline)
+        return run_gate(stack.enter_context(_opened(run, config, snapshot, stack)), baseline)
 
 
 def _require_version(wanted: str, found: str) -> None:

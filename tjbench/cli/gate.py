@@ -85,6 +85,10 @@ def ci(
     html: options.Html = None,
     json: options.Json = False,
     allow_unsandboxed: options.Unsandboxed = False,
+    shard: options.Shard = None,
+    merge: Annotated[
+        list[Path] | None, typer.Option(help="Measure nothing: merge and judge the shards in this directory.")
+    ] = None,
 ) -> int:
     """Run the whole gate: measure what tjbench.toml asks for, compare with the baseline, decide.
 
@@ -92,6 +96,7 @@ def ci(
     """
     from tjbench.local import CiRequest, run_ci
     from tjbench.settings import overridden
+    from tjbench.shard import Shard
     from tjbench.workplace import RunOptions, Workplace
 
     place = Workplace(root=Path.cwd(), environ=os.environ)
@@ -116,7 +121,9 @@ def ci(
             journal=journal,
             reuse_answers=not no_cache,
             allow_unsandboxed=allow_unsandboxed,
+            shard=Shard.parse(shard) if shard else None,
         ),
+        merge=tuple(merge or ()),
         markdown=markdown,
         html=html,
         json=json,
