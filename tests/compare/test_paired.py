@@ -99,6 +99,7 @@ Case = tuple[tuple[int, int], int]
 few_pairs = st.tuples(st.tuples(st.integers(0, 40), st.integers(0, 40)), st.integers(80, 400))
 
 
+@settings(max_examples=2_000, deadline=None)
 @given(st.one_of(pairs, few_pairs))
 def test_score_interval_excludes_no_change_exactly_when_the_exact_test_rejects(
     pair: Case,
