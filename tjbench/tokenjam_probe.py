@@ -50,7 +50,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     candidates = [(provider, model, lookup(provider, model)) for provider, model in specs]
     priced = dict.fromkeys(specs + [(provider, found) for provider, _, found in candidates if found])
     if request.get("table"):
-        priced |= dict.fromkeys((p, m) for p, models in pricing.load_pricing_table().items() for m in models)
+        priced |= dict.fromkeys(
+            (p, m) for p, models in getattr(pricing, "load_pricing_table", dict)().items() for m in models
+        )
     instant = datetime.fromisoformat(request["at"])
     price = rate_reader(pricing, instant)
     return {
