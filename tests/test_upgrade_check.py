@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -179,7 +180,7 @@ def test_a_real_version_answers_as_the_truth_table_says(version: str, tmp_path: 
     probes = {ModelSpec(*name.split("|", 1)): target for name, target in table["lookup_results"].items()}
     priced = {ModelSpec(*name.split("/", 1)): rows["default"] for name, rows in rates[version]["rates"].items()}
     with ExitStack() as scratch:
-        versions = open_versions({"XDG_CACHE_HOME": str(tmp_path / "cache")}, tmp_path / "work", scratch)
+        versions = open_versions({**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}, tmp_path / "work", scratch)
         found = versions.open(version).everything([*probes, *priced], at=AT)
     assert found.version == version
     assert {s: c.model if (c := found.candidates[s]) else None for s in probes} == probes
