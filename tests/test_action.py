@@ -262,6 +262,14 @@ def test_the_action_has_a_cap_where_nobody_sets_one(shop: Shop) -> None:
     assert shop.provider.counts()["by_model"].get("big", 0) == 0
 
 
+def test_a_cap_that_cannot_be_held_is_refused_before_any_call_with_what_to_write(shop: Shop) -> None:
+    own = (CONFIG + "[run]\nallow_unpriced = true\n").encode()  # a pull request's own leave counts for nothing
+    got = shop.pull_request({"tjbench.toml": own}, candidate="openai:other")
+    assert (got.code, shop.provider.asks) == (ExitCode.USAGE, [])
+    assert "openai:other has no known price" in got.log
+    assert 'under with: allow-unpriced: "true"' in got.log
+
+
 def test_keys_that_a_live_run_needs_must_be_there(shop: Shop) -> None:
     got = shop.pull_request(live=False)
     assert got.code == USAGE
@@ -417,7 +425,7 @@ def test_a_version_that_is_not_installed_is_not_measured_with_another(released: 
 
 def test_a_model_name_cannot_give_the_runner_an_older_command(released: Shop) -> None:
     config = (CONFIG.replace("openai:big", "openai:##[error]forged") + 'candidate = "openai:small"\n').encode()
-    got = released.pull_request({"tjbench.toml": config})
+    got = released.pull_request({"tjbench.toml": config}, allow_unpriced="true")
     progress = [line for line in got.log.splitlines() if "done, " in line]
     assert progress
     assert all("##[" not in line for line in progress)
@@ -531,7 +539,7 @@ def test_confirm_is_an_input(tmp_path: Path, value: str, wanted: bool) -> None:
 
 
 def test_inputs_replace_the_files_proofs(shop: Shop) -> None:
-    got = shop.pull_request(candidate="openai:other", limit="3", samples="2")
+    got = shop.pull_request(candidate="openai:other", limit="3", samples="2", allow_unpriced="true")
     (row,) = got.decision.rows
     assert (row.candidate_model, row.slot, row.n_tasks) == ("openai:other", "openai:other", 3)
     assert len(shop.provider.asks) == 2 * 3 * 2

@@ -86,7 +86,7 @@ def test_a_hostile_pull_request_weakens_nothing() -> None:
         "[gate]",
         "[providers]",
         "[baseline]",
-        "[run] max_cost_usd, mock",
+        "[run] max_cost_usd, allow_unpriced, mock",
         "[mock]",
         "[[proof]] required, margin_pp, fail_on",
     ]

@@ -11,9 +11,9 @@ from tests.fakes.model import FakeModel, response
 from tests.fakes.sums import add, sums
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
 from tjbench.bench import RowPlan
-from tjbench.config import Config, ModelSpec, config_of
+from tjbench.config import Config, ModelSpec, Run, config_of
 from tjbench.errors import UsageError
-from tjbench.measure import MeasureRun, estimate, measure
+from tjbench.measure import MeasureRun, estimate, measure, require_priced
 from tjbench.models.model import Model, Request, Response
 from tjbench.rows import plan_rows
 from tjbench.run import render_estimate
@@ -116,3 +116,21 @@ def test_no_model_is_asked_where_no_artifact_could_be_written(tmp_path: Path, ki
     assert asked == []
     measure(prepared(tmp_path / "other", asked))
     assert len(asked) == 2 * 2 * 3
+
+
+@pytest.mark.parametrize("source", ["default", "override", "packaged"])
+@pytest.mark.parametrize("price", [0.0, 2.0])
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("cap", [None, 5.0])
+def test_a_cap_without_a_known_price_is_refused_unless_allowed(
+    source: str, price: float, allowed: bool, cap: float | None
+) -> None:
+    found = snapshot(prices={**PRICES, SMALL: (price, price)}, sources={SMALL: source})
+    run = Run(max_cost_usd=cap, allow_unpriced=allowed)
+    rows = plans({"original": str(BIG)})
+    if cap is not None and not allowed and (source, price) in {("default", 0.0), ("default", 2.0), ("override", 0.0)}:
+        with pytest.raises(UsageError, match=r"cap of \$5.00 cannot be held, for openai:small") as refused:
+            require_priced(run, rows, found, None)
+        assert 'allow-unpriced: "true"' in refused.value.fix
+    else:
+        require_priced(run, rows, found, None)

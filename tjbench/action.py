@@ -46,6 +46,7 @@ INPUTS = {
     "alpha": "",
     "margin-pp": "",
     "max-cost-usd": "10",
+    "allow-unpriced": "",
     "confirm": "",
     "concurrency": "",
     "mock": "auto",
@@ -301,6 +302,8 @@ def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]
     names = ("benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency", "judge")
     given: dict[str, object] = {name: run.given.get(name) for name in names}
     given |= {"fail_on": run.given.get("fail-on"), "margin_pp": run.given.get("margin-pp"), "max_cost_usd": cap}
+    if "allow-unpriced" in run.given:
+        given["allow_unpriced"] = run.choice("allow-unpriced", "true", "false") == "true"
     if "mock" in run.given:
         given["mock"] = {"true": True, "false": False}.get(mock, mock)
     if "confirm" in run.given:

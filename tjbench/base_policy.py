@@ -13,9 +13,10 @@ def judged_by_base(head: Config, base: Config) -> tuple[Config, list[str]]:
     """
     tables = ("gate", "providers", "baseline", "judge")
     changed = [f"[{name}]" for name in tables if getattr(head, name) != getattr(base, name)]
-    run = head.run.model_copy(update={"max_cost_usd": base.run.max_cost_usd, "mock": base.run.mock})
+    kept = ("max_cost_usd", "allow_unpriced", "mock", "reuse", "max_age_days")
+    run = head.run.model_copy(update={name: getattr(base.run, name) for name in kept})
     if run != head.run:
-        changed.append("[run] max_cost_usd, mock")
+        changed.append(f"[run] {', '.join(kept)}")
     if head.mock != base.mock:
         changed.append("[mock]")
     if head.accept != base.accept:

@@ -156,7 +156,10 @@ class Run(_Table):
 
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
     max_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    allow_unpriced: bool = False
     mock: Literal["auto"] | bool = "auto"
+    reuse: Literal["never", "original", "all"] = "original"
+    max_age_days: Annotated[float, Field(gt=0, le=36_500)] = 30
 
 
 class Baseline(_Table):

@@ -12,9 +12,11 @@ from pathlib import Path
 from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.pair import Trial
-from tjbench.config import Config, ModelSpec
+from tjbench.config import Config, ModelSpec, Run
+from tjbench.errors import UsageError
 from tjbench.models.model import Model
 from tjbench.pricing import Usage, cost_usd
+from tjbench.reuse import Stored
 from tjbench.rows import Rows, judge_of, mock_opener
 from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS, SCRIPTED, ScriptedJudge, judge_messages
 from tjbench.store.artifacts import require_directory, write_artifact
@@ -39,6 +41,7 @@ class MeasureRun:
     commit: str | None
     allow_unsandboxed: bool = False
     self_test: SelfTest = field(default=lambda _suites, _box: None)
+    stored: Stored = field(default_factory=Stored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,9 @@ class Estimate:
 
 def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
     """Ask, score, compare, and write one artifact a row into ``run.out``, which must take files before any is asked."""
+    if not run.mock:
+        judge = judge_of(run.config, run.rows.plans)
+        require_priced(run.config.run, run.rows.plans, run.snapshot, judge)
     require_directory(run.out)
     result = _bench(run, run.config.run.max_cost_usd).run(run.rows.plans)
     return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
@@ -97,7 +103,27 @@ def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
         warn=run.warn,
         self_test=run.self_test,
         judge=_open_judge(run),
+        stored=run.stored,
     )
+
+
+def require_priced(run: Run, plans: Sequence[RowPlan], snapshot: Snapshot, judge: ModelSpec | None) -> None:
+    """A cap holds only where prices are known. Raises ``UsageError`` for a placeholder, and for a price of 0 that is
+    the user's own, unless ``allow_unpriced`` says so."""
+    if run.max_cost_usd is None or run.allow_unpriced:
+        return
+    specs = [spec for plan in plans for spec in (plan.original, plan.candidate)] + ([judge] if judge else [])
+    for spec in specs:
+        rates = snapshot.rates[spec]
+        free = rates.source != "packaged" and min(rates.input, rates.output) == 0
+        if rates.source == "default" or free:
+            why = "its price is 0 by an override" if free else "TokenJam does not know the model and guesses its price"
+            raise UsageError(
+                f"the cap of ${run.max_cost_usd:.2f} cannot be held, for {spec} has no known price",
+                why=why,
+                fix="give TokenJam its price, or accept that: --allow-unpriced, allow_unpriced = true under [run] of "
+                'tjbench.toml, or in a workflow, under with: allow-unpriced: "true"',
+            )
 
 
 def _open_judge(run: MeasureRun) -> Model | None:

@@ -68,6 +68,7 @@ def ci(
     ] = "auto",
     mock: options.LiveUnlessMock = None,
     max_cost_usd: options.MaxCost = None,
+    allow_unpriced: options.AllowUnpriced = False,
     concurrency: options.Concurrency = None,
     data: options.Data = None,
     judge: options.Judge = None,
@@ -103,6 +104,7 @@ def ci(
     flags = {
         "mock": mock,
         "max_cost_usd": max_cost_usd,
+        "allow_unpriced": allow_unpriced or None,
         "concurrency": concurrency,
         "data": data,
         "judge": judge,

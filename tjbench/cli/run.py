@@ -31,6 +31,7 @@ def run(
     mock: options.Mock = None,
     concurrency: options.Concurrency = None,
     max_cost_usd: options.MaxCost = None,
+    allow_unpriced: options.AllowUnpriced = False,
     out: options.Out = Path("results"),
     html: options.Html = None,
     json: options.Json = False,
@@ -64,7 +65,12 @@ def run(
         "seed": seed,
         "data": data,
     }
-    calls = {"concurrency": concurrency or 16, "max_cost_usd": max_cost_usd, "mock": "auto" if mock is None else mock}
+    calls = {
+        "concurrency": concurrency or 16,
+        "max_cost_usd": max_cost_usd,
+        "allow_unpriced": allow_unpriced,
+        "mock": "auto" if mock is None else mock,
+    }
     request = RunRequest(
         config=config_of({"proof": [proof], "run": calls, "judge": {"model": judge}}, "--"),
         options=RunOptions(
