@@ -50,10 +50,11 @@ def measured(
     small: object = right,
     recommends: ModelSpec | None = SMALL,
     accept: date | None = None,
+    reuse: str = "original",
     **gate: object,
 ) -> GateResult:
     accepts = [{"suite": "sums", "original": str(BIG), "until": accept, "reason": "known"}] if accept else []
-    wanted = config_of({"proof": [PROOF], "gate": gate, "accept": accepts}, "--")
+    wanted = config_of({"proof": [PROOF], "gate": gate, "accept": accepts, "run": {"reuse": reuse}}, "--")
     found = snapshot(recommended={BIG: recommends}, overrides=("x.toml",), ignored=("y.toml",))
 
     def open_live(_: Config) -> ModelOpener:
@@ -92,9 +93,27 @@ def test_a_first_measurement_has_nothing_to_be_held_against(tmp_path: Path) -> N
 def test_unchanged_outcomes_pass_and_what_was_spent_is_said(tmp_path: Path, before: Baseline) -> None:
     decision = measured(tmp_path / "now", before).decision
     assert (decision.status, decision.exit_code, decision.baseline.ref) == (Status.PASS, ExitCode.PASSED, "release/1.0")
-    # 10 tokens in and 5 out a call, at 10 and 30, and at 1 and 3 dollars a million
-    assert decision.cost_usd == pytest.approx(TASKS * (100 + 150 + 10 + 15) / 1e6)
+    # The original's outcomes are the baseline's; 10 tokens in and 5 out a call of the candidate, at 1 and 3 dollars
+    assert decision.cost_usd == pytest.approx(TASKS * (10 + 15) / 1e6)
     assert decision.tokenjam_version == "9.1.0"
+
+
+def test_without_reuse_both_models_are_asked(tmp_path: Path, before: Baseline) -> None:
+    decision = measured(tmp_path / "now", before, reuse="never").decision
+    # at 10 and 30 dollars a million, and at 1 and 3
+    assert decision.cost_usd == pytest.approx(TASKS * (100 + 150 + 10 + 15) / 1e6)
+
+
+def test_a_reused_row_costs_nothing_and_is_tested_against_nothing(tmp_path: Path, before: Baseline) -> None:
+    found = measured(tmp_path / "now", before, small=wrong, reuse="all")
+    (artifact,), (row,) = found.artifacts.values(), found.decision.rows
+    assert (found.decision.status, found.decision.cost_usd) == (Status.PASS, 0)
+    assert (row.vs_baseline.status, row.vs_baseline.p_value) == (RowStatus.NOT_RE_MEASURED, None)
+    assert artifact.candidate_cost_usd == pytest.approx(TASKS * (10 + 15) / 1e6)  # what it would cost
+    (source,) = before.loaded.artifacts
+    assert {t.candidate.reused_from.partition(", ")[0] for t in artifact.tasks if t.candidate.reused_from} == {
+        f"artifact:{source}"
+    }
 
 
 def test_a_candidate_that_got_worse_fails(tmp_path: Path, before: Baseline) -> None:
@@ -120,7 +139,7 @@ def test_a_regression_is_confirmed_before_it_fails_and_its_cost_is_told(tmp_path
     # 2^-9 for nine broken and none recovered; ten calls of 10 tokens in and 5 out at 1 and 3 dollars a million
     assert decision.confirmation.sentence == "9 of 10 broken tasks broke again (p = 0.002), $0.00"
     assert decision.confirmation.cost_usd == pytest.approx(10 * (10 + 15) / 1e6)
-    assert decision.cost_usd == pytest.approx((TASKS * (100 + 150 + 10 + 15) + 10 * (10 + 15)) / 1e6)
+    assert decision.cost_usd == pytest.approx((TASKS * (10 + 15) + 10 * (10 + 15)) / 1e6)
     assert decision.reasons[1] == "confirm: 9 of 10 broken tasks broke again (p = 0.002), $0.00"
     (row,) = decision.rows
     assert (row.vs_baseline.b, row.vs_baseline.c, row.candidate_pass) == (10, 0, TASKS - 10)

@@ -16,6 +16,7 @@ from tjbench.compare.pair import Rule, Trial
 from tjbench.config import ModelSpec
 from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
+from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget, BudgetedModel
 from tjbench.runner.pool import Job, run_attempts
@@ -120,7 +121,8 @@ SelfTest = Callable[[Sequence[Suite], Box], None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
     """Measures rows. ``open_model`` gives a model for a suite; ``watch`` hears of every scored attempt; no live model
-    is asked before ``self_test`` returns. ``judge`` grades judged tasks, under the same cap."""
+    is asked before ``self_test`` returns. ``judge`` grades judged tasks, under the same cap. ``stored`` outcomes stand
+    in for calls."""
 
     snapshot: Snapshot
     open_model: ModelOpener
@@ -129,6 +131,7 @@ class Bench:
     warn: Callable[[str], None] = field(default=lambda _text: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
     judge: Model | None = None
+    stored: Stored = field(default_factory=Stored)
 
     def run(self, plans: Sequence[RowPlan]) -> BenchResult:
         """Ask every needed (model, task, sample) once, however many rows share it, and build the artifacts."""
@@ -165,11 +168,27 @@ class Bench:
         for plan in plans:
             scope = plan.suite.name if self.settings.mock else ""
             for task, sample, spec in product(plan.suite.tasks, plan.draws, (plan.original, plan.candidate)):
+                if self._reused(plan, spec, task):
+                    continue
                 if (spec, scope) not in models:
                     models[spec, scope] = self.open_model(spec, plan.suite)
                 key = (spec, plan.suite.name, task.id, sample, plan.sampling)
                 jobs[key] = Job(task=task, model=models[spec, scope], sampling=plan.sampling, sample=sample)
         return jobs
+
+    def _reused(self, plan: RowPlan, spec: ModelSpec, task: Task) -> Trial | None:
+        """The stored outcome that stands in for asking ``spec``; attempts beside those made are always new."""
+        if self.settings.mock or plan.first_sample:
+            return None
+        asked = Asked(
+            suite=plan.suite.name,
+            spec=spec,
+            sampling=plan.sampling,
+            samples=plan.samples,
+            scorer_version=SCORER_VERSION,
+            judge=str(self.judge.spec) if self.judge and plan.suite.judged else None,
+        )
+        return self.stored.find(asked, task, is_original=spec == plan.original)
 
     def _box(self, plans: Sequence[RowPlan], stack: ExitStack) -> Box | None:
         coded = [plan.suite for plan in plans if plan.suite.executes_code]
@@ -242,7 +261,12 @@ class Bench:
     def _measured(self, plan: RowPlan, scored: Mapping[JobKey, Scored], at: datetime, level: str) -> Measured:
         def of(spec: ModelSpec, task: Task) -> list[Scored]:
             keys = ((spec, plan.suite.name, task.id, sample, plan.sampling) for sample in plan.draws)
-            return [scored[key] for key in keys]
+            return [scored[key] for key in keys if key in scored]
+
+        def trial(spec: ModelSpec, task: Task) -> Trial:
+            """Another row may have asked what this one would have reused: then that is what holds."""
+            made, held = of(spec, task), self._reused(plan, spec, task)
+            return build_trial(made) if held is None or len(made) == plan.samples else held
 
         answers = [
             Answer(model=spec, attempt=attempt, score=score)
@@ -255,12 +279,14 @@ class Bench:
                 task_id=task.id,
                 check_hash=task.check_hash,
                 prompt_hash=task.prompt_hash,
-                original=build_trial(of(plan.original, task)),
-                candidate=build_trial(of(plan.candidate, task)),
+                original=trial(plan.original, task),
+                candidate=trial(plan.candidate, task),
             )
             for task in plan.suite.tasks
         ]
-        sent = {str(answer.model): dict(answer.attempt.sent) for answer in answers if answer.attempt.sent}
+        used = {str(spec) for spec in (plan.original, plan.candidate)}
+        sent = {model: dict(found) for model, found in self.stored.sent.items() if model in used and found}
+        sent |= {str(answer.model): dict(answer.attempt.sent) for answer in answers if answer.attempt.sent}
         return Measured(artifact=self._artifact(plan, records, sent, at, level), answers=tuple(answers))
 
     def _artifact(self, plan: RowPlan, records: Sequence[TaskRecord], sent: Sent, at: datetime, level: str) -> Artifact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from os.path import normpath
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tjbench.config import Accept, Config, Policy
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun, measure, measure_again
 from tjbench.merged import merge_shards, problems_of
+from tjbench.reuse import stored_outcomes
 from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
 from tjbench.suites import is_path
@@ -51,7 +52,11 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
             why="; ".join(run.rows.withdrawn.values()),
             fix="name a candidate: --candidate, or candidate in [[proof]]",
         )
-    result, written = measure(run)
+    settings = run.config.run
+    stored = stored_outcomes(
+        baseline.loaded.artifacts, reuse=settings.reuse, max_age_days=settings.max_age_days, now=datetime.now(UTC)
+    )
+    result, written = measure(replace(run, stored=stored))
     return _concluded(run.config, run.rows, run.snapshot, baseline, Measurement(result=result, written=written), run)
 
 
