@@ -3,8 +3,8 @@
 python -m tests.benchmarks.gate_simulation
 
 Prints the table of docs/statistics.md, seeded, in under two minutes. Our decision is `family_test`, which `tjb gate`
-uses; for the first data sets of every setting the whole `decide` is made too, from artifacts, and must agree. The
-others judge every row by itself, so their alarms follow exactly from the probability of each (b, c) and their verdict on it.
+uses; for the first data sets of every setting the whole `decide` is made too, from artifacts, and must agree.
+The others judge every row by itself, so their alarms follow exactly from the chance of each (b, c) and their verdict.
 The two gates from PyPI are installed in environments of their own and judge by their own functions and default settings
 (`gate_peers.py`); which (b, c) fail is found at its bound, for one of them takes half a second a verdict.
 """
