@@ -250,7 +250,7 @@ def test_an_outage_fails_only_where_the_policy_says_so(released: Shop, models: M
 
 def test_a_cap_that_is_hit_is_incomplete_and_no_regression(released: Shop) -> None:
     # one answer of 2048 tokens at 30 dollars a million may cost 0.0614, and an answer does cost about 0.0001
-    got = released.pull_request(max_cost_usd="0.0625")
+    got = released.pull_request(max_cost_usd="0.0625", reuse="never")
     assert (got.code, got.outputs["status"]) == (INCOMPLETE, "incomplete")
     assert 0 < float(got.outputs["cost-usd"]) <= 0.0625
 

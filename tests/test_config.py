@@ -104,7 +104,7 @@ def test_the_same_row_with_another_candidate_is_another_row() -> None:
         ("gate.alfa = 1", ":1: unknown key gate.alfa"),
         ("[providers.x]\nbase_url = 'u'\n[providers.y]\nbase-url = 'v'", ":4: unknown key providers.y.base-url"),
         ("[providers.y]\nurl = 'v'", "allowed here: api_key_env, base_url"),
-        ("[gate]\nzzz = 1", "allowed here: alpha, fail_on, margin_pp, unscored_tolerance_pct"),
+        ("[gate]\nzzz = 1", "allowed here: alpha, confirm, "),
     ],
 )
 def test_an_unknown_key_is_named_with_its_line_and_what_is_allowed(text: str, said: str) -> None:
