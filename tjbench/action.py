@@ -48,6 +48,7 @@ INPUTS = {
     "max-cost-usd": "10",
     "allow-unpriced": "",
     "confirm": "",
+    "reuse": "",
     "concurrency": "",
     "mock": "auto",
     "judge": "",
@@ -66,6 +67,8 @@ INPUTS = {
 
 SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET")
 FORK = "skipped: a pull request from a fork has no secrets, so no model can be asked"
+AT_ANY_AGE = 36_500
+"""Days: model answers do not depend on tokenjam, so a check of tokenjam alone takes them however old they are."""
 MODES = ("auto", "gate", "record", "upgrade-check", "post-comment")
 
 
@@ -155,6 +158,9 @@ def _gate(run: ActionRun, *, record: bool) -> GateResult:
     config = Config()
     try:
         config, put_back = read_config(run, record=record)
+        if run.value("mode") == "upgrade-check":
+            config = config.model_copy(update={"run": config.run.model_copy(update={"max_age_days": AT_ANY_AGE})})
+            notes.append("upgrade-check: a row whose recommendation is unchanged keeps the baseline's outcomes, for $0")
         notes += put_back
         if failure := run.place.environ.get("TJBENCH_UPGRADE_FAILURE"):
             raise IncompleteError(failure)
@@ -299,7 +305,7 @@ def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]
     """Inputs by the name of their configuration key. The cap is the input's unless the file sets its own."""
     mock = run.choice("mock", "auto", "true", "false")
     cap = run.given.get("max-cost-usd") or (INPUTS["max-cost-usd"] if config.run.max_cost_usd is None else None)
-    names = ("benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency", "judge")
+    names = ("reuse", "benchmarks", "original", "candidate", "limit", "samples", "alpha", "concurrency", "judge")
     given: dict[str, object] = {name: run.given.get(name) for name in names}
     given |= {"fail_on": run.given.get("fail-on"), "margin_pp": run.given.get("margin-pp"), "max_cost_usd": cap}
     if "allow-unpriced" in run.given:
@@ -308,6 +314,8 @@ def _given(run: ActionRun, config: Config, *, record: bool) -> dict[str, object]
         given["mock"] = {"true": True, "false": False}.get(mock, mock)
     if "confirm" in run.given:
         given["confirm"] = run.choice("confirm", "true", "false") == "true"
+    if run.value("mode") == "upgrade-check":
+        given["reuse"] = "all"
     if record:
         given["fail_on"] = str(Policy.INCOMPLETE)
     return given

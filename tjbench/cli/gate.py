@@ -75,6 +75,9 @@ def ci(
     fail_on: FailOn = None,
     alpha: Alpha = None,
     margin_pp: Margin = None,
+    reuse: Annotated[
+        str | None, typer.Option(help="Baseline outcomes that stand in for calls: never, original (default) or all.")
+    ] = None,
     confirm: Annotated[
         bool | None,
         typer.Option("--confirm/--no-confirm", help="Ask the tasks that broke once more before failing."),
@@ -112,6 +115,7 @@ def ci(
         "alpha": alpha,
         "margin_pp": margin_pp,
         "confirm": confirm,
+        "reuse": reuse,
     }
     if notice := place.default_notice(config):
         print(f"tjb ci: {notice}", file=sys.stderr)
