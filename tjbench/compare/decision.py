@@ -39,9 +39,18 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class AttributionP(_Record):
+    """One-sided p that the candidate fell, that the original did, and that the candidate fell further."""
+
+    candidate: float
+    original: float
+    difference: float
+
+
 class VsBaseline(_Record):
     """The head's candidate against the baseline's, paired by task: ``b`` broke, ``c`` recovered of ``n``; ``p_value``
-    is one-sided. ``reason`` is a sentence."""
+    is one-sided. ``reason`` and ``attribution`` (which of the two models moved) are sentences. ``broke`` begins with
+    ``broke_surely``, the tasks that got worse beyond the chance of their own samples."""
 
     status: RowStatus
     b: int | None = None
@@ -52,7 +61,10 @@ class VsBaseline(_Record):
     reason: str = ""
     tokenjam_version: str | None = None
     candidate_model: str | None = None
+    attribution: str | None = None
+    attribution_p: AttributionP | None = None
     broke: tuple[str, ...] = ()
+    broke_surely: tuple[str, ...] = ()
     recovered: tuple[str, ...] = ()
     unscored: int = 0
     prompt_changed: tuple[str, ...] = ()
@@ -83,6 +95,7 @@ class DecisionRow(_Record):
     slot: str
     recommended_by: str = ""
     tokenjam_version: str | None = None
+    samples: int = 1
     n_tasks: int = 0
     n_scored: int = 0
     n_unscored: int = 0
@@ -101,6 +114,7 @@ class DecisionRow(_Record):
     verdict: Verdict | None = None
     verdict_reason: str = ""
     broke: tuple[str, ...] = ()
+    broke_surely: tuple[str, ...] = ()
     causes: dict[str, int] = {}
     flags: tuple[Flag, ...] = ()
     accepted: Acceptance | None = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from tjbench.compare.artifact import Artifact, Flag
+from tjbench.compare.attribution import SAYS, Attribution, Moved, attribute
 from tjbench.compare.corrected import Corrected, stands_alone
-from tjbench.compare.decision import Acceptance, DecisionRow, RowStatus, VsBaseline
+from tjbench.compare.decision import Acceptance, AttributionP, DecisionRow, RowStatus, VsBaseline
 from tjbench.compare.matrix import Row
-from tjbench.compare.pair import Change, Pair, measure_change, p_text, tasks
+from tjbench.compare.pair import Change, Pair, measure_change, p_text, rank_broken, tasks
 from tjbench.compare.policy import GatePolicy
 from tjbench.compare.stats import Verdict
 
@@ -30,7 +31,8 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
             vs_baseline=versus,
         )
     flags = head.flags + ((Flag.PROMPT_CHANGED,) if versus.prompt_changed else ())
-    own = [(t.task_id, t.candidate) for t in head.tasks]
+    pairs = [Pair(task_id=t.task_id, before=t.original, after=t.candidate) for t in head.tasks]
+    broke, surely = rank_broken([pair for pair in pairs if pair.scored], policy.rule_of(row.key).alpha)
     return DecisionRow(
         suite=row.key.suite,
         original_model=row.key.original,
@@ -38,6 +40,7 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         slot=row.key.slot,
         recommended_by=head.recommended_by,
         tokenjam_version=head.tokenjam_version,
+        samples=head.sampling.samples,
         n_tasks=head.n_tasks,
         n_scored=head.n_scored,
         n_unscored=head.n_unscored,
@@ -55,8 +58,9 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         detectable_drop_pp=head.stats.detectable_drop_pp,
         verdict=head.verdict,
         verdict_reason=head.verdict_reason,
-        broke=tuple(t.task_id for t in head.tasks if _broke(Pair(task_id="", before=t.original, after=t.candidate))),
-        causes=dict(Counter(trial.cause for _, trial in own if trial.cause).most_common()),
+        broke=broke,
+        broke_surely=surely,
+        causes=dict(Counter(pair.after.cause for pair in pairs if pair.after.cause).most_common()),
         flags=tuple(dict.fromkeys(flags)),
         accepted=_accepted(row, policy, tests),
         vs_baseline=versus,
@@ -69,12 +73,8 @@ def _accepted(row: Row, policy: GatePolicy, tests: Corrected) -> Acceptance | No
     return Acceptance(until=accept.until, reason=accept.reason) if accept else None
 
 
-def _broke(pair: Pair) -> bool:
-    return pair.scored and pair.change < 0
-
-
 def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
-    change = row.change
+    change, who = row.change, None
     if row.head is not None and row.head.incomplete:
         change, status, reason = None, RowStatus.INCOMPLETE, _why_incomplete(row.head)
     elif change is None:
@@ -83,7 +83,10 @@ def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
         own = policy.of(row.key).rule
         if own is not None:
             change = measure_change(row.overlap.candidate, own)
+        who = attribute(row, policy.rule_of(row.key).alpha)
         status, reason = _tested(row, change, policy, tests)
+        if status is RowStatus.REGRESSION and who and who.moved is Moved.TOGETHER:
+            reason = f"{reason}; {SAYS[who.moved]}"
     base, overlap = row.baseline, row.overlap
     return VsBaseline(
         status=status,
@@ -93,7 +96,10 @@ def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
         p_value=change.p_one_sided if change else None,
         adjusted_significant=change is not None and row.key in tests.regressed,
         reason=reason,
+        attribution=str(who) if who else None,
+        attribution_p=_attribution_p(who),
         broke=change.broke if change else (),
+        broke_surely=change.broke_surely if change else (),
         recovered=change.recovered if change else (),
         unscored=overlap.unscored if change else 0,
         prompt_changed=overlap.prompt_changed if change else (),
@@ -103,6 +109,12 @@ def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
         tokenjam_version=base.tokenjam_version if base else None,
         candidate_model=base.candidate_model if base else None,
     )
+
+
+def _attribution_p(who: Attribution | None) -> AttributionP | None:
+    if who is None or who.candidate_p is None or who.original_p is None or who.difference_p is None:
+        return None
+    return AttributionP(candidate=who.candidate_p, original=who.original_p, difference=who.difference_p)
 
 
 def _why_incomplete(head: Artifact) -> str:

@@ -6,10 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
-from tjbench.compare.pair import Trial
+from tjbench.compare.pair import Pair, Trial, rank_broken
 from tjbench.report.page import Code, Page, Phrase, Section, Table, listing, sentence
 from tjbench.report.units import counted, dollars, interval_pp, number, p_value, pass_rate, percent, signed_pp, tokens
-from tjbench.report.words import FLAG, MOCK_ALERT, VERDICT_MARK, causes_phrase, cost_change, cost_sentence, models
+from tjbench.report.words import (
+    FLAG,
+    MOCK_ALERT,
+    VERDICT_MARK,
+    broken_order,
+    causes_phrase,
+    cost_change,
+    cost_sentence,
+    models,
+)
 
 ASIDE = 10
 NOT_RECORDED = "not recorded"
@@ -102,10 +111,13 @@ def _share(interval: tuple[float, float]) -> str:
 
 def _details(artifact: Artifact) -> Iterator[Phrase]:
     scored = [task for task in artifact.tasks if task.original.scored and task.candidate.scored]
-    broke = [task.task_id for task in scored if task.candidate.passes < task.original.passes]
+    pairs = [Pair(task_id=task.task_id, before=task.original, after=task.candidate) for task in scored]
+    broke, surely = rank_broken(pairs, artifact.alpha)
     gained = [task.task_id for task in scored if task.candidate.passes > task.original.passes]
     if broke:
-        yield (f"Passed by the original only ({number(len(broke))}): ", *listing(broke, ASIDE))
+        yield (f"Passed by the original only ({number(len(broke))}): ", *listing(broke, ASIDE, surely=surely))
+        if order := broken_order(artifact.sampling.samples, len(broke), len(surely)):
+            yield (order,)
     if gained:
         yield (f"Passed by the candidate only ({number(len(gained))}): ", *listing(gained, ASIDE))
     if artifact.n_unscored:

@@ -27,6 +27,7 @@ from tjbench.report.words import (
     MOCK_ALERT,
     ROW_STATUS,
     STATUS,
+    broken_order,
     causes_phrase,
     cost_change,
     cost_sentence,
@@ -177,7 +178,14 @@ def _against_baseline(row: DecisionRow) -> Iterator[Phrase]:
     if repointed:
         yield (*repointed, ". The new candidate is held against the old one's baseline.")
     if versus.broke:
-        yield (f"Broke against the baseline ({number(len(versus.broke))}): ", *listing(versus.broke))
+        yield (
+            f"Broke against the baseline ({number(len(versus.broke))}): ",
+            *listing(versus.broke, surely=versus.broke_surely),
+        )
+        if order := broken_order(row.samples, len(versus.broke), len(versus.broke_surely)):
+            yield (order,)
+    if versus.attribution:
+        yield (sentence(f"Who moved since the baseline: {versus.attribution}"),)
     if versus.recovered:
         yield (f"Recovered ({number(len(versus.recovered))}): ", *listing(versus.recovered))
     if versus.unscored:
@@ -191,7 +199,12 @@ def _own(row: DecisionRow) -> Iterator[Phrase]:
         return
     yield (sentence(": ".join(filter(None, (f"Candidate against original: {row.verdict}", row.verdict_reason)))),)
     if row.broke:
-        yield (f"Passed by the original only ({number(len(row.broke))}): ", *listing(row.broke, ASIDE))
+        yield (
+            f"Passed by the original only ({number(len(row.broke))}): ",
+            *listing(row.broke, ASIDE, surely=row.broke_surely),
+        )
+        if order := broken_order(row.samples, len(row.broke), len(row.broke_surely)):
+            yield (order,)
     if row.n_unscored:
         share = percent(100 * row.n_unscored / row.n_tasks) if row.n_tasks else "—"
         yield (

@@ -131,9 +131,10 @@ def joined(items: Iterable[Phrase], separator: str = ", ") -> Phrase:
     return tuple(parts)
 
 
-def listing(ids: Sequence[str], most: int = LISTED) -> Phrase:
-    """The first ids as code, and how many more there are."""
-    shown = joined((Code(text),) for text in ids[:most])
+def listing(ids: Sequence[str], most: int = LISTED, surely: Sequence[str] = ()) -> Phrase:
+    """The first ids as code, those of ``surely`` marked, and how many more there are."""
+    sure = frozenset(surely)
+    shown = joined((Code(text), " (really broke)") if text in sure else (Code(text),) for text in ids[:most])
     return (*shown, f" and {len(ids) - most:,} more") if len(ids) > most else shown
 
 

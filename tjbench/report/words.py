@@ -98,6 +98,15 @@ def cost_sentence(
     return text + "."
 
 
+def broken_order(samples: int, broke: int, surely: int) -> str:
+    """How broken tasks are ordered, where several samples a task let one prove something by itself."""
+    if samples == 1 or not broke:
+        return ""
+    if not surely:
+        return f"No single task is worse beyond the chance of its {samples} samples: the order is by p."
+    return f"Really broke ({surely}): worse beyond the chance of its own {samples} samples; the others follow by p."
+
+
 def causes_phrase(causes: Mapping[str, int]) -> Phrase:
     """Causes of a non-pass, most frequent first."""
     ranked = sorted(causes.items(), key=lambda item: -item[1])
