@@ -23,6 +23,7 @@ from tjbench.measure import MeasureRun
 from tjbench.models.model import Model, ModelError, Request, Response, Trouble
 from tjbench.rows import plan_rows
 from tjbench.store.artifacts import Baseline, Loaded, load_path
+from tjbench.store.shelf import Shelf
 from tjbench.suites.task import Suite
 
 TASKS = 30
@@ -313,16 +314,16 @@ def test_a_series_is_judged_by_its_last_step() -> None:
         measurement("p" * 40, "f" * 12 + "p" * 28, version="0.6.1"),
         measurement("p" * 40, "f" * 12 + "p" * 28, version="0.10.0"),
     ]
-    series, decision = series_of(loaded(*reversed(steps)), Config())
+    series, decision = series_of(Shelf.holding(loaded(*reversed(steps))), Config())
     assert [row.head.tokenjam_version for row in series.rows if row.head] == ["0.6.0", "0.6.1", "0.10.0"]
     assert decision.status is Status.PASS
-    _, until_then = series_of(loaded(*steps[:2]), Config())
+    _, until_then = series_of(Shelf.holding(loaded(*steps[:2])), Config())
     assert (until_then.status, until_then.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
     assert until_then.rows[0].original_model == ORIGINAL
 
 
 def test_one_measurement_is_no_step() -> None:
-    _, decision = series_of(loaded(measurement("p" * 40, "p" * 40)), Config())
+    _, decision = series_of(Shelf.holding(loaded(measurement("p" * 40, "p" * 40))), Config())
     assert (decision.status, decision.exit_code) == (Status.NO_BASELINE, ExitCode.PASSED)
-    _, nothing = series_of(EMPTY, Config())
+    _, nothing = series_of(Shelf.holding(EMPTY), Config())
     assert nothing.status is Status.NO_BASELINE

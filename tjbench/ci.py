@@ -22,6 +22,7 @@ from tjbench.merged import merge_shards, problems_of
 from tjbench.reuse import stored_outcomes
 from tjbench.rows import Rows, rule_of
 from tjbench.store.artifacts import Baseline, Loaded
+from tjbench.store.shelf import Shelf
 from tjbench.suites import is_path
 from tjbench.tokenjam import Snapshot
 
@@ -212,15 +213,15 @@ def gate_stored(head: Loaded, baseline: Baseline, config: Config) -> Decision:
     return decision.model_copy(update={"notes": notes})
 
 
-def series_of(loaded: Loaded, config: Config) -> tuple[Matrix, Decision]:
-    """Every step of every series, and the decision over each series' last step alone."""
-    series = build_series(list(loaded.artifacts.values()), rule_of(config))
+def series_of(shelf: Shelf, config: Config, most: int | None = None) -> tuple[Matrix, Decision]:
+    """Every step of every series, or the last ``most`` ones, and the decision over each series' last step alone."""
+    series = build_series(list(shelf.labels.values()), rule_of(config), load=shelf.load, most=most)
     last = {row.key: row for row in series.rows}
     steps = tuple(row for row in last.values() if row.baseline is not None)
     policy = GatePolicy(fail_on=config.gate.fail_on, rule=rule_of(config))
     label = BaselineLabel(ref="the step before")
     decision = decide(Matrix(rows=steps), policy, baseline=label) if steps else _no_step(label)
-    notes = (*decision.notes, *skipped(loaded), *superseded(series))
+    notes = (*decision.notes, *skipped(shelf), *superseded(series))
     return series, decision.model_copy(update={"notes": notes})
 
 
@@ -229,14 +230,14 @@ def _no_step(label: BaselineLabel) -> Decision:
     return Decision(status=Status.NO_BASELINE, exit_code=ExitCode.PASSED, reasons=(reason,), baseline=label)
 
 
-def skipped(loaded: Loaded) -> list[str]:
+def skipped(found: Loaded | Shelf) -> list[str]:
     """Files that are named like artifacts and are none."""
-    return [f"skipped {name}: {why}" for name, why in loaded.rejected.items()]
+    return [f"skipped {name}: {why}" for name, why in found.rejected.items()]
 
 
 def superseded(matrix: Matrix) -> list[str]:
     """Artifacts that are not used: another of the same key stands in for them, or they are too new."""
-    names = [f"{a.suite.name} of tokenjam {a.tokenjam_version}, {a.created_at:%Y-%m-%d}" for a in matrix.superseded]
+    names = [f"{a.key.suite} of tokenjam {a.tokenjam_version}, {a.created_at:%Y-%m-%d}" for a in matrix.superseded]
     listed = "; ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
     return [f"superseded and not used: {listed}"] if names else []
 

@@ -20,6 +20,7 @@ from tjbench.report.markdown import render_artifact, render_decision, render_ser
 from tjbench.store.artifacts import Baseline, dump, load_path, read_claims
 from tjbench.store.files import unwritable
 from tjbench.store.legacy import is_legacy
+from tjbench.store.shelf import open_shelf
 from tjbench.verify import Verification, verify, verify_legacy
 
 
@@ -70,9 +71,9 @@ def tell_gate(
     return decision.exit_code
 
 
-def tell_matrix(directory: Path, *, as_json: bool, stdout: TextIO) -> ExitCode:
+def tell_matrix(directory: Path, *, as_json: bool, stdout: TextIO, most: int | None = None) -> ExitCode:
     """`tjb matrix`: every series, and exit 1 when the last step of one is a regression."""
-    series, decision = series_of(load_path(directory), Config())
+    series, decision = series_of(open_shelf(directory), Config(), most)
     code = ExitCode.REGRESSION if decision.exit_code is ExitCode.REGRESSION else ExitCode.PASSED
     if as_json:
         stdout.write(json.dumps(series_json(series, decision, code), indent=1) + "\n")
@@ -156,6 +157,7 @@ def series_json(series: Matrix, decision: Decision, code: ExitCode) -> dict[str,
             for row in series.rows
             if row.head is not None
         ],
+        "earlier_steps": series.earlier,
         "last": [_dumped(row) for row in decision.rows],
         "notes": decision.notes,
     }

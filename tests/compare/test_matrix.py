@@ -310,7 +310,8 @@ def test_an_incomplete_step_is_shown_and_held_against_nothing_later() -> None:
         measurement("p" * 30, "f" * 9 + "p" * 21, version="0.8.0"),
     ]
     series = build_series(artifacts, RULE)
-    assert [r.head for r in series.rows] == artifacts
+    assert [r.head and r.head.tokenjam_version for r in series.rows] == [a.tokenjam_version for a in artifacts]
+    assert series.rows[-1].head == artifacts[-1]
     assert series.rows[2].baseline is artifacts[0]
     assert series.rows[2].change is not None
     assert series.rows[2].change.b == 9

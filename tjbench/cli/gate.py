@@ -28,9 +28,12 @@ def register(app: typer.Typer) -> None:
 
 def matrix(
     dir: Annotated[Path, typer.Option(help="Directory that holds artifacts.")] = Path("results"),
+    steps: Annotated[int, typer.Option(min=1, help="So many last steps of a series.")] = 10,
     json: options.Json = False,
 ) -> int:
     """Show every series across TokenJam versions, each step against the one before, paired by task.
+
+    What is shown is read whole and held against its tasks; of all other files only the labels are read.
 
     Exits 1 when the last step of a series is a regression.
 
@@ -38,7 +41,7 @@ def matrix(
     """
     from tjbench.tell import tell_matrix
 
-    return tell_matrix(dir, as_json=json, stdout=sys.stdout)
+    return tell_matrix(dir, as_json=json, stdout=sys.stdout, most=steps)
 
 
 def gate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from math import ceil, floor, fsum, inf
@@ -55,6 +55,11 @@ class SuiteRecord(_Record):
     n_available: int
 
 
+def _countable(used: Usage) -> bool:
+    counts = (used.input, used.output, used.cache_read, used.cache_write)
+    return min(counts) >= 0 and max(counts) <= MAX_TOKENS
+
+
 class TaskRecord(_Record):
     """One task with both its trials. ``prompt_hash`` names exactly what was shown."""
 
@@ -69,8 +74,7 @@ class TaskRecord(_Record):
         for trial in (self.original, self.candidate):
             if not 0 <= trial.passes <= trial.samples - trial.unscored <= trial.samples:
                 raise ValueError(f"{trial.passes} passes and {trial.unscored} unscored of {trial.samples} samples")
-            used = astuple(trial.usage)
-            if not all(0 <= tokens <= MAX_TOKENS for tokens in used) or (trial.latency_s or 0) < 0:
+            if not _countable(trial.usage) or (trial.latency_s or 0) < 0:
                 raise ValueError(f"no usage or latency is like this: {trial.usage}, {trial.latency_s} s")
             if trial.stated_cost_usd is not None and not 0 <= trial.stated_cost_usd < inf:
                 raise ValueError(f"no cost is like this: {trial.stated_cost_usd}")
@@ -196,7 +200,7 @@ class Artifact(_Record):
     @property
     def incomplete(self) -> bool:
         """Whether too many tasks are unscored for the measurement to stand."""
-        return self.n_tasks == 0 or 100 * self.n_unscored / self.n_tasks > self.unscored_tolerance_pct
+        return too_many_unscored(self.n_unscored, self.n_tasks, self.unscored_tolerance_pct)
 
     @property
     def costs_stated(self) -> bool:
@@ -208,6 +212,11 @@ class Artifact(_Record):
         """Whether its dollars say anything: without a price whatever was used makes $0."""
         priced = any(rates.source != UNKNOWN for rates in self.rates.values())
         return priced or self.original_cost_usd > 0 or self.candidate_cost_usd > 0 or self.costs_stated
+
+
+def too_many_unscored(n_unscored: int, n_tasks: int, tolerance_pct: float) -> bool:
+    """Whether a measurement of ``n_tasks`` cannot stand, since more than ``tolerance_pct`` percent are unscored."""
+    return n_tasks == 0 or 100 * n_unscored / n_tasks > tolerance_pct
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from tjbench.compare.artifact import Flag
+from tjbench.compare.changes import Changes
 from tjbench.compare.stats import Verdict
 from tjbench.errors import ExitCode
 
@@ -118,6 +119,7 @@ class DecisionRow(_Record):
     causes: dict[str, int] = {}
     flags: tuple[Flag, ...] = ()
     accepted: Acceptance | None = None
+    changes: Changes | None = None
     vs_baseline: VsBaseline
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
+from typing import Any, Protocol
 
 from packaging.version import InvalidVersion, Version
 
@@ -80,10 +82,32 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """All rows in key order, and the artifacts that a newer one stands in for."""
+    """All rows in key order, artifacts that a newer one stands in for, and how many ``earlier`` steps it leaves out."""
 
     rows: tuple[Row, ...]
-    superseded: tuple[Artifact, ...] = ()
+    superseded: tuple[Listed, ...] = ()
+    earlier: int = 0
+
+
+class Listed(Protocol):
+    """An artifact, or its label as long as it is not read."""
+
+    @property
+    def key(self) -> RowKey: ...
+    @property
+    def tokenjam_version(self) -> str: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def incomplete(self) -> bool: ...
+
+
+Load = Callable[[Any], Artifact | None]
+
+
+def whole(listed: Artifact) -> Artifact:
+    """An artifact that is read already."""
+    return listed
 
 
 def version_order(text: str) -> tuple[int, Version | str]:
@@ -138,20 +162,51 @@ def build_matrix(
     )
 
 
-def build_series(artifacts: Sequence[Artifact], rule: Rule) -> Matrix:
-    """Every step of every series: per key one artifact a tokenjam version, each against the last complete one."""
-    by_version: dict[str, list[Artifact]] = defaultdict(list)
-    for artifact in artifacts:
-        by_version[artifact.tokenjam_version].append(artifact)
-    previous: dict[RowKey, Artifact] = {}
+def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, most: int | None = None) -> Matrix:
+    """Every step of every series: per key one artifact a tokenjam version, each against the last complete one.
+
+    With ``most`` only so many last steps of a key are looked at. ``load`` reads what was listed by its label; where it
+    gives ``None`` the next newest of the version stands in. Tasks are kept for a key's last step alone.
+    """
+    series: dict[RowKey, dict[str, list[Listed]]] = defaultdict(lambda: defaultdict(list))
+    for one in listed:
+        series[one.key][one.tokenjam_version].append(one)
     rows: list[Row] = []
-    superseded: list[Artifact] = []
-    for version in sorted(by_version, key=version_order):
-        chosen, rest = newest_per_key(by_version[version])
-        superseded.extend(rest)
-        rows.extend(build_row(key, chosen[key], previous.get(key), rule) for key in chosen)
-        previous.update({key: a for key, a in chosen.items() if not a.incomplete})
-    return Matrix(rows=tuple(sorted(rows, key=lambda row: row.key)), superseded=tuple(superseded))
+    superseded: list[Listed] = []
+    earlier = 0
+    for key in sorted(series):
+        versions = sorted(series[key], key=version_order)
+        ranked = [
+            sorted(series[key][version], key=lambda one: (not one.incomplete, one.created_at), reverse=True)
+            for version in versions
+        ]
+        superseded.extend(one for group in ranked for one in group[1:])
+        shown = len(ranked) if most is None else most
+        earlier += max(0, len(ranked) - shown)
+        rows.extend(_steps(key, ranked[-shown - 1 :], rule, load)[-shown:])
+    return Matrix(rows=tuple(rows), superseded=tuple(superseded), earlier=earlier)
+
+
+def _steps(key: RowKey, ranked: Sequence[Sequence[Listed]], rule: Rule, load: Load) -> list[Row]:
+    """One row a version, each against the last complete one before it."""
+    rows: list[Row] = []
+    previous: Artifact | None = None
+    for group in ranked:
+        found = next((artifact for one in group if (artifact := load(one)) is not None), None)
+        if found is None:
+            continue
+        if rows:
+            rows[-1] = _without_tasks(rows[-1])
+        rows.append(build_row(key, found, previous, rule))
+        previous = previous if found.incomplete else found
+    return rows
+
+
+def _without_tasks(row: Row) -> Row:
+    """A step that is only shown any more: its numbers, and no task."""
+    bare = (side and side.model_copy(update={"tasks": ()}) for side in (row.head, row.baseline))
+    head, baseline = bare
+    return replace(row, head=head, baseline=baseline, overlap=Overlap())
 
 
 def build_row(key: RowKey, head: Artifact | None, baseline: Artifact | None, rule: Rule) -> Row:

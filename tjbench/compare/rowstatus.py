@@ -6,6 +6,7 @@ from collections import Counter
 
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.compare.attribution import SAYS, Attribution, Moved, attribute
+from tjbench.compare.changes import find_changes
 from tjbench.compare.corrected import Corrected, stands_alone
 from tjbench.compare.decision import Acceptance, AttributionP, DecisionRow, RowStatus, VsBaseline
 from tjbench.compare.matrix import Row
@@ -63,6 +64,7 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         causes=dict(Counter(pair.after.cause for pair in pairs if pair.after.cause).most_common()),
         flags=tuple(dict.fromkeys(flags)),
         accepted=_accepted(row, policy, tests),
+        changes=find_changes(row),
         vs_baseline=versus,
     )
 

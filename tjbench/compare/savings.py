@@ -77,10 +77,10 @@ def cost_rise(row: Row) -> CostRise | str:
     assert head is not None and baseline is not None
     if head.mock:
         return "scripted models use no tokens"
-    old = _rates(baseline.candidate_model, head, baseline)
-    new = _rates(head.candidate_model, head)
+    old = priced_rates(baseline.candidate_model, head, baseline)
+    new = priced_rates(head.candidate_model, head)
     scored = [pair for pair in row.overlap.candidate if pair.scored]
-    pairs = [pair for pair in scored if _says(pair.before) and _says(pair.after)]
+    pairs = [pair for pair in scored if says_usage(pair.before) and says_usage(pair.after)]
     stated = [(pair.before.stated_cost_usd, pair.after.stated_cost_usd) for pair in scored]
     if old and new and pairs:
         before = tuple(cost_usd(pair.before.usage, old) for pair in pairs)
@@ -97,13 +97,13 @@ def cost_rise(row: Row) -> CostRise | str:
     return CostRise(before=before, after=after, p_value=p)
 
 
-def _rates(model: str, *artifacts: Artifact) -> Rates | None:
+def priced_rates(model: str, *artifacts: Artifact) -> Rates | None:
     """The first price of ``model`` that TokenJam or its user has set."""
     found = (artifact.rates.get(model) for artifact in artifacts)
     return next((rates for rates in found if rates and rates.source in _PRICED), None)
 
 
-def _says(trial: Trial) -> bool:
+def says_usage(trial: Trial) -> bool:
     """Whether the trial tells what it used; the older format keeps output tokens alone."""
     usage = trial.usage
     return usage.input + usage.cache_read + usage.cache_write > 0

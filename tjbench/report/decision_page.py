@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tjbench.compare.artifact import Flag
 from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
 from tjbench.compare.stats import Verdict
+from tjbench.report.changes_lines import changes_lines
 from tjbench.report.page import (
     Code,
     Link,
@@ -163,6 +164,7 @@ def _repointed(row: DecisionRow, lead: str) -> Phrase:
 
 def _details(row: DecisionRow) -> Iterator[Phrase]:
     yield from _against_baseline(row)
+    yield from changes_lines(row.changes)
     yield from _own(row)
     yield from _changed_tasks(row)
     yield from _flags(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag, RowKey
 from tjbench.compare.matrix import Matrix, Row
@@ -25,6 +25,7 @@ HEADER: tuple[Phrase, ...] = tuple(
     )
 )
 NUMBERS = frozenset({4, 5, 6, 7})
+LISTED = 20
 
 
 def series_page(matrix: Matrix) -> Page:
@@ -33,14 +34,31 @@ def series_page(matrix: Matrix) -> Page:
     for row in matrix.rows:
         steps[row.key].append(row)
     heads = [row.head for row in matrix.rows if row.head]
+    shown = _most_urgent(steps)
     return Page(
         mark=Mark.NONE,
         title=(f"TokenJam Bench: {counted(len(steps), 'row')}, {counted(len(matrix.rows), 'measurement')}",),
         lead=() if steps else (("No artifacts here.",),),
         alerts=(MOCK_ALERT,) if any(head.mock for head in heads) else (),
-        tables=tuple(_table(key, rows) for key, rows in steps.items()),
-        facts=tuple(_facts(matrix)),
+        tables=tuple(_table(key, steps[key]) for key in shown),
+        facts=(*_left_out(len(steps) - len(shown)), *_facts(matrix)),
     )
+
+
+def _most_urgent(steps: Mapping[RowKey, Sequence[Row]]) -> list[RowKey]:
+    """The series to show: all, or where they are many those whose last step is the likeliest drop, in their order."""
+    urgent = set(sorted(steps, key=lambda key: _last_p(steps[key]))[:LISTED])
+    return [key for key in steps if key in urgent]
+
+
+def _last_p(rows: Sequence[Row]) -> float:
+    change = rows[-1].change
+    return 1.0 if change is None else change.p_one_sided
+
+
+def _left_out(count: int) -> Iterator[Phrase]:
+    if count:
+        yield (f"{counted(count, 'row')} whose last step is less urgent not shown: --json holds all.",)
 
 
 def _table(key: RowKey, rows: Sequence[Row]) -> Table:
@@ -76,6 +94,8 @@ def _step(row: Row) -> str:
 
 
 def _facts(matrix: Matrix) -> Iterator[Phrase]:
+    if matrix.earlier:
+        yield (f"{counted(matrix.earlier, 'earlier step')} not shown: --steps shows more.",)
     if matrix.superseded:
         count = counted(len(matrix.superseded), "artifact")
         yield (f"{count} left out: a newer measurement of the same row and version stands in.",)
