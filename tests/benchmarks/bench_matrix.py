@@ -71,7 +71,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with TemporaryDirectory() as scratch:
         few, many = Path(scratch, "few"), Path(scratch, "many")
-        few.mkdir(), many.mkdir()
+        few.mkdir()
+        many.mkdir()
         write(few, 1_000)
         size = write(many, 10_000)
         run(PEER, many)  # the files are in memory for both

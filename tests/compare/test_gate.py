@@ -28,10 +28,13 @@ ALL = tuple(policy for policy in Policy if policy not in {Policy.NEVER, Policy.U
 
 
 def judged(
-    heads: Iterable[Artifact], bases: Iterable[Artifact] = (), policy: GatePolicy | None = None, **more: Sequence[str]
+    heads: Iterable[Artifact],
+    bases: Iterable[Artifact] = (),
+    policy: GatePolicy | None = None,
+    failures: Sequence[str] = (),
 ) -> Decision:
     matrix = build_matrix(heads, bases, (policy or GatePolicy()).rule)
-    return decide(matrix, policy or GatePolicy(), baseline=LABEL, **more)
+    return decide(matrix, policy or GatePolicy(), baseline=LABEL, failures=failures)
 
 
 def only(*policies: Policy) -> GatePolicy:
