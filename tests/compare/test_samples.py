@@ -17,6 +17,7 @@ from tjbench.compare.samples import (
     smallest_task_drop_p,
     task_drop_p,
 )
+from tjbench.compare.signflip import cost_regression_p
 
 
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
@@ -91,3 +92,13 @@ def test_the_smallest_p_of_a_task_is_that_of_the_worst_split() -> None:
 def test_a_task_with_impossible_passes_is_refused_with_its_values(counts: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match=f"before={counts[0]!r}, after={counts[1]!r}"):
         task_drop_p(*counts)
+
+
+def test_the_smallest_p_of_more_passes_than_samples_is_refused_with_the_values() -> None:
+    with pytest.raises(ValueError, match="before=4, after=0, samples=3"):
+        smallest_task_drop_p(4, 0, 3)
+
+
+def test_a_cost_that_is_none_is_refused_with_its_place() -> None:
+    with pytest.raises(ValueError, match=r"before\[1\]=1\.0, after\[1\]=nan"):
+        cost_regression_p([1.0, 1.0], [1.0, float("nan")])

@@ -99,6 +99,8 @@ def delta_lower_bound(b: int, c: int, n: int, *, confidence: float = 0.95) -> fl
 
 def rules_out_drop(b: int, c: int, n: int, margin: float) -> bool:
     """Whether `delta_lower_bound` lies above -margin, without solving for it."""
+    check_pairs(b, c, n)
+    check_fraction(margin=margin)
     if n == 0 or _tango_gap(-margin, b, c, n, normal_quantile(0.95)) <= 0:
         return False
     return c > 0 or (b < n and beta_cdf(n - b, b + 1, 1 - margin, margin) < 0.05)

@@ -33,10 +33,14 @@ def task_drop_p(before: int, after: int, samples: int) -> float:
     Fisher's exact test (1935): of the before + after passes among 2 samples, the chance that no more than `after` fall
     to the second run, a hypergeometric tail. With few samples it cannot be small: 1 / C(2 samples, samples) at best.
     """
+    _check_passes(before, after, samples)
+    return _hypergeometric_tail(before + after, after, samples)
+
+
+def _check_passes(before: int, after: int, samples: int) -> None:
     check_counts(before=before, after=after, samples=samples)
     if max(before, after) > samples:
         raise ValueError(f"more passes than samples: before={before}, after={after}, samples={samples}")
-    return _hypergeometric_tail(before + after, after, samples)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -48,6 +52,7 @@ def _hypergeometric_tail(passes: int, at_most: int, samples: int) -> float:
 
 def smallest_task_drop_p(before: int, after: int, samples: int) -> float:
     """The smallest `task_drop_p` that this many passes in all could have given."""
+    _check_passes(before, after, samples)
     return task_drop_p(min(samples, before + after), max(0, before + after - samples), samples)
 
 

@@ -109,8 +109,11 @@ def cost_regression_p(
     Sign flips of after - (1 + tolerance) before, drawn `flips` times: (1 + those at least as high) / (1 + flips). Both
     runs are priced with one price table.
     """
-    if len(before) != len(after) or not all(0 <= cost < inf for cost in (*before, *after)):
-        raise ValueError(f"costs pair up, finite and not negative: {len(before)} before, {len(after)} after")
+    if len(before) != len(after):
+        raise ValueError(f"costs pair up: {len(before)} before, {len(after)} after")
+    for index, pair in enumerate(zip(before, after, strict=True)):
+        if not all(0 <= cost < inf for cost in pair):
+            raise ValueError(f"costs pair up, finite and not negative: before[{index}]={pair[0]}, after[{index}]={pair[1]}")
     if not 0 <= tolerance < inf or flips < 1:
         raise ValueError(f"tolerance is not negative and flips at least 1: {tolerance=}, {flips=}")
     rises = [new - (1 + tolerance) * old for old, new in zip(before, after, strict=True)]
