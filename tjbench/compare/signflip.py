@@ -113,7 +113,9 @@ def cost_regression_p(
         raise ValueError(f"costs pair up: {len(before)} before, {len(after)} after")
     for index, pair in enumerate(zip(before, after, strict=True)):
         if not all(0 <= cost < inf for cost in pair):
-            raise ValueError(f"costs pair up, finite and not negative: before[{index}]={pair[0]}, after[{index}]={pair[1]}")
+            raise ValueError(
+                f"costs pair up, finite and not negative: before[{index}]={pair[0]}, after[{index}]={pair[1]}"
+            )
     if not 0 <= tolerance < inf or flips < 1:
         raise ValueError(f"tolerance is not negative and flips at least 1: {tolerance=}, {flips=}")
     rises = [new - (1 + tolerance) * old for old, new in zip(before, after, strict=True)]
