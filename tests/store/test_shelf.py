@@ -55,6 +55,7 @@ def test_a_shown_artifact_that_its_tasks_do_not_bear_out_is_named_and_the_next_b
     assert [row.head and row.head.candidate_pass for row in series.rows] == [2]
     assert [row.head and row.head.created_at for row in series.rows] == [AT]
     assert any("tjbench_forged.json" in note and "candidate_pass" in note for note in decision.notes)
+    assert series.superseded == ()
 
 
 def test_only_the_last_steps_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
@@ -64,6 +65,46 @@ def test_only_the_last_steps_are_shown_and_the_rest_counted(tmp_path: Path) -> N
     assert [row.head and row.head.tokenjam_version for row in series.rows] == ["0.4.0", "0.5.0"]
     assert [row.baseline and row.baseline.tokenjam_version for row in series.rows] == ["0.3.0", "0.4.0"]
     assert series.earlier == 4
+
+
+@pytest.mark.parametrize("most", [1, 2, 10])
+def test_the_first_step_shown_is_held_against_the_last_complete_one_however_far_back(tmp_path: Path, most: int) -> None:
+    marks = {"0.1.0": "p" * 50, "0.2.0": "u" * 50, "0.3.0": "u" * 50, "0.4.0": "f" * 50}
+    for version, candidate in marks.items():
+        put(tmp_path, version, dump(measurement("p" * 50, candidate, version=version)))
+    series, decision = series_of(open_shelf(tmp_path), Config(), most)
+    assert [row.head and row.head.tokenjam_version for row in series.rows] == list(marks)[-most:]
+    assert series.earlier == max(0, len(marks) - most)
+    last = series.rows[-1]
+    assert last.baseline is not None
+    assert last.baseline.tokenjam_version == "0.1.0"
+    assert last.change is not None
+    assert (last.change.b, last.change.c) == (50, 0)
+    assert decision.exit_code == 1
+
+
+def test_a_version_without_any_artifact_does_not_take_the_place_of_a_step(tmp_path: Path) -> None:
+    for minor in range(4):
+        put(tmp_path, f"v{minor}", dump(measurement("pp", "pp", version=f"0.{minor}.0")))
+    forged = json.loads((tmp_path / "tjbench_v2.json").read_text()) | {"candidate_pass": 0.25}
+    put(tmp_path, "v2", json.dumps(forged))
+    shelf = open_shelf(tmp_path)
+    series, _ = series_of(shelf, Config(), 2)
+    assert [row.head and row.head.tokenjam_version for row in series.rows] == ["0.1.0", "0.3.0"]
+    assert [row.baseline and row.baseline.tokenjam_version for row in series.rows] == ["0.0.0", "0.1.0"]
+    assert list(shelf.rejected) == ["tjbench_v2.json"]
+    assert series.earlier == 1
+
+
+def test_a_damaged_file_that_is_not_shown_is_not_looked_into(tmp_path: Path) -> None:
+    for minor in range(5):
+        put(tmp_path, f"v{minor}", dump(measurement("pp", "pp", version=f"0.{minor}.0")))
+    forged = json.loads((tmp_path / "tjbench_v0.json").read_text()) | {"candidate_pass": 0.25}
+    put(tmp_path, "v0", json.dumps(forged))
+    few, all_ = open_shelf(tmp_path), open_shelf(tmp_path)
+    series_of(few, Config(), 1)
+    series_of(all_, Config())
+    assert (list(few.rejected), list(all_.rejected)) == ([], ["tjbench_v0.json"])
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
