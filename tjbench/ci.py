@@ -14,7 +14,8 @@ from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.confirm import Again, broken_tasks
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
-from tjbench.compare.matrix import Matrix, build_matrix, build_series, version_order
+from tjbench.compare.matrix import Matrix, build_matrix, version_order
+from tjbench.compare.series import build_series
 from tjbench.config import Accept, Config, Policy
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun, measure, measure_again

@@ -13,8 +13,9 @@ from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Artifact, Flag, RowKey
 from tjbench.compare.decision import Acceptance, BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
 from tjbench.compare.gate import GatePolicy, decide
-from tjbench.compare.matrix import build_matrix, build_series
+from tjbench.compare.matrix import build_matrix
 from tjbench.compare.pair import Rule
+from tjbench.compare.series import build_series
 from tjbench.errors import ExitCode
 from tjbench.report.escape import display_width
 from tjbench.report.markdown import render_artifact, render_decision, render_series

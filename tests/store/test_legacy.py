@@ -11,8 +11,9 @@ import pytest
 
 from tests.fakes.artifacts import measurement
 from tjbench.compare.artifact import Artifact, Flag
-from tjbench.compare.matrix import Standing, build_row, build_series
+from tjbench.compare.matrix import Standing, build_row
 from tjbench.compare.pair import Rule
+from tjbench.compare.series import build_series
 from tjbench.compare.stats import Verdict
 from tjbench.errors import UsageError
 from tjbench.store.artifacts import dump, load_path, parse_artifact

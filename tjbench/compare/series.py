@@ -1,0 +1,99 @@
+"""Every step of a series, across tokenjam versions: each measurement against the last complete one before it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tjbench.compare.artifact import Artifact, RowKey
+from tjbench.compare.matrix import Listed, Matrix, Overlap, Row, build_row, version_order
+from tjbench.compare.pair import Rule
+
+Load = Callable[[Any], Artifact | None]
+
+
+def whole(listed: Artifact) -> Artifact:
+    """An artifact that is read already."""
+    return listed
+
+
+def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, most: int | None = None) -> Matrix:
+    """Every step of every series: per key one artifact a tokenjam version, each against the last complete one.
+
+    With ``most`` only so many last steps of a key are looked at, and what the first of them is held against. ``load``
+    reads what was listed by its label; where it gives ``None`` the next newest of the version stands in. Tasks are kept
+    for a key's last step alone.
+    """
+    series: dict[RowKey, dict[str, list[Listed]]] = defaultdict(lambda: defaultdict(list))
+    for one in listed:
+        series[one.key][one.tokenjam_version].append(one)
+    rows: list[Row] = []
+    superseded: list[Listed] = []
+    earlier = 0
+    for key in sorted(series):
+        versions = sorted(series[key], key=version_order)
+        ranked = [
+            sorted(series[key][version], key=lambda one: (not one.incomplete, one.created_at), reverse=True)
+            for version in versions
+        ]
+        walk = _Walk(key=key, rule=rule, load=load, most=len(ranked) if most is None else most)
+        rows.extend(walk.back(ranked))
+        superseded.extend(walk.superseded)
+        earlier += walk.earlier
+    return Matrix(rows=tuple(rows), superseded=tuple(superseded), earlier=earlier)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """One key's series from its newest step backwards, so that nothing is read that neither shows nor is needed."""
+
+    key: RowKey
+    rule: Rule
+    load: Load
+    most: int
+    rows: list[Row] = field(default_factory=list)
+    waiting: list[Artifact] = field(default_factory=list)
+    superseded: list[Listed] = field(default_factory=list)
+    earlier: int = 0
+
+    def back(self, ranked: Sequence[Sequence[Listed]]) -> list[Row]:
+        """``ranked`` holds a group a version, oldest version first, and in a group the best first. Rows oldest first;
+        ``earlier`` counts the versions before them."""
+        for index in reversed(range(len(ranked))):
+            full = len(self.rows) + len(self.waiting) >= self.most
+            if full and not self.waiting:
+                self.superseded.extend(one for group in ranked[: index + 1] for one in group[1:])
+                break
+            found = self._read(ranked[index])
+            if found is None:
+                continue
+            if not found.incomplete:
+                self._hold_against(found)
+            if not full:
+                self.waiting.append(found)
+                self.earlier = index
+        self._hold_against(None)
+        return self.rows[::-1]
+
+    def _read(self, group: Sequence[Listed]) -> Artifact | None:
+        """The first of a version that is an artifact."""
+        for at, one in enumerate(group, start=1):
+            if (found := self.load(one)) is not None:
+                self.superseded.extend(group[at:])
+                return found
+        return None
+
+    def _hold_against(self, baseline: Artifact | None) -> None:
+        for head in self.waiting:
+            row = build_row(self.key, head, baseline, self.rule)
+            self.rows.append(_without_tasks(row) if self.rows else row)
+        self.waiting.clear()
+
+
+def _without_tasks(row: Row) -> Row:
+    """A step that is only shown any more: its numbers, and no task."""
+    bare = (side and side.model_copy(update={"tasks": ()}) for side in (row.head, row.baseline))
+    head, baseline = bare
+    return replace(row, head=head, baseline=baseline, overlap=Overlap())
