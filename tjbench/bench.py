@@ -8,6 +8,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import product
 
 from tjbench import __version__
@@ -19,6 +20,7 @@ from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget, BudgetedModel
+from tjbench.runner.daemons import Daemons
 from tjbench.runner.pool import Job, run_attempts
 from tjbench.sandbox import Box, cores, open_box
 from tjbench.scoring.blame import suspect_scorer
@@ -30,6 +32,8 @@ from tjbench.tokenjam import Snapshot, claimed_saving_pct
 
 USERS_TO_MEND = frozenset({Trouble.AUTHENTICATION, Trouble.NOT_FOUND})
 NO_SANDBOX = "not_used"
+GRACE_S = 1.0
+"""How long an interrupt waits for verdicts and scores that are under way."""
 
 JobKey = tuple[ModelSpec, str, str, int, Sampling]
 Scored = tuple[Attempt, Score]
@@ -225,19 +229,14 @@ class Bench:
 
         calls = self.settings.concurrency
         with (
-            ThreadPoolExecutor(cores(), thread_name_prefix="score") as scorers,
-            ThreadPoolExecutor(calls, thread_name_prefix="judge") as judges,
+            Daemons(cores(), name="score", grace_s=GRACE_S) as scorers,
+            Daemons(calls, name="judge", grace_s=GRACE_S) as judges,
         ):
-            try:
-                waiting = [
-                    (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(settle, job, attempt)
-                    for job, attempt in run_attempts(list(jobs.values()), concurrency=calls, budget=budget)
-                ]
-                return dict(future.result() for future in waiting)
-            except BaseException:
-                for pool in (scorers, judges):
-                    pool.shutdown(wait=False, cancel_futures=True)  # an interrupt waits for no score
-                raise
+            waiting = [
+                (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(partial(settle, job, attempt))
+                for job, attempt in run_attempts(list(jobs.values()), concurrency=calls, budget=budget)
+            ]
+            return dict(future.result() for future in waiting)
 
     def _budget(self) -> Budget | None:
         cap = self.settings.max_cost_usd

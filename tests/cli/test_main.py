@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +14,7 @@ from tests.fakes.artifacts import measurement
 from tests.fakes.gitdir import commit, git
 from tests.fakes.provider import FakeProvider, Reply
 from tests.fakes.sums import add, sums_jsonl
-from tests.fakes.terminal import Terminal, open_terminal
+from tests.fakes.terminal import Terminal, open_terminal, wait_until
 from tjbench import recommend
 from tjbench.cli.main import app, register_commands
 from tjbench.store.artifacts import write_artifact
@@ -200,20 +196,6 @@ def test_a_bug_keeps_its_traceback_and_is_no_regression(terminal: Terminal, monk
 # --- ends from outside
 
 
-def start(terminal: Terminal, *words: str, **environ: str) -> subprocess.Popen[bytes]:
-    env = {"PATH": os.environ["PATH"], **terminal.environ, **environ}
-    command = [sys.executable, "-m", "tests.fakes.tjb", *words]
-    env["PYTHONPATH"] = str(Path(__file__).parents[2])
-    return subprocess.Popen(command, cwd=terminal.root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_keeps_its_answers(terminal: Terminal, stop: signal.Signals, code: int) -> None:
     def slow_after_ten(ask: object) -> Reply:
@@ -222,7 +204,7 @@ def test_an_interrupted_run_keeps_its_answers(terminal: Terminal, stop: signal.S
     journal = terminal.root / "journal/answers.jsonl"
     with FakeProvider(slow_after_ten) as provider:
         words = ("run", "--benchmark", "sums.jsonl", "--original", "openai:big", "--journal", "journal")
-        with start(terminal, *words, "--concurrency", "2", OPENAI_BASE_URL=provider.openai_url) as process:
+        with terminal.start(*words, "--concurrency", "2", OPENAI_BASE_URL=provider.openai_url) as process:
             wait_until(lambda: len(provider.asks) > 11)
             process.send_signal(stop)
             out, err = process.communicate(timeout=60)
@@ -235,7 +217,7 @@ def test_an_interrupted_run_keeps_its_answers(terminal: Terminal, stop: signal.S
 
 
 def test_a_reader_that_leaves_is_no_regression(terminal: Terminal) -> None:
-    with start(terminal, "benchmarks") as process:
+    with terminal.start("benchmarks") as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +51,22 @@ class Terminal:
         said = self.capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return Said(code=int(ended.value.code), out=said.out, err=said.err)
+
+    def start(self, *words: str, setup: str = "", **environ: str) -> subprocess.Popen[bytes]:
+        """The command as a process of its own, which begins with the Python ``setup`` and can be interrupted."""
+        env = {"PATH": os.environ["PATH"], **self.environ, **environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        # A shell may have started the tests with interrupts ignored, which a process inherits.
+        code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{setup}\n"
+        command = [sys.executable, "-c", f"{code}from tjbench.cli.main import main; main()", *words]
+        return subprocess.Popen(command, cwd=self.root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    """Waits a minute at most."""
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @contextmanager

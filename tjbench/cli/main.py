@@ -96,7 +96,7 @@ def _exit_code(arguments: list[str]) -> int:
         print("tjb: this is a bug in tokenjam-bench; please report the lines above", file=sys.stderr)
         return 70
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        print("tjb: interrupted; answers in the journal are kept: run again to go on", file=sys.stderr)
+        print("tjb: interrupted; answers in the journal are kept: run the same command again to go on", file=sys.stderr)
     return code
 
 
