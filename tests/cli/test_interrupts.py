@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,45 @@ def test_a_second_interrupt_waits_for_no_call(terminal: Terminal) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=SOON_S)
     assert process.returncode == 130, err
+
+
+TASKS, KILLS, IN_FLIGHT = 40, 10, 4
+
+
+def on_disk(journal: Path) -> Counter[tuple[str, str]]:
+    """How often the journal holds each call's answer; a line that the kill cut short is none."""
+    whole = [line for line in journal.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    return Counter((record["model"], record["task_id"]) for record in map(json.loads, whole))
+
+
+def calls_of(asks: Iterable[Ask]) -> list[tuple[str, str]]:
+    """The asks, named as in the journal; sum-N asks for N + 1."""
+    return [(f"openai:{ask.model}", f"sum-{ask.user.split()[2]}") for ask in asks]
+
+
+def test_ten_kills_cost_no_more_than_the_calls_in_flight(terminal: Terminal) -> None:
+    (terminal.root / "sums.jsonl").write_text(sums_jsonl(TASKS))
+    journal = terminal.root / "journal/answers.jsonl"
+    words = ["run", "--original", "openai:big", "--benchmark", "sums.jsonl", "--journal", "journal", "--json"]
+    words += ["--concurrency", str(IN_FLIGHT)]
+    calls = {(f"openai:{model}", f"sum-{n}") for model in ("big", "small") for n in range(TASKS)}
+    chance = random.Random(5)
+    with FakeProvider(lambda ask: Reply(text=add(ask.user), delay_s=0.02)) as provider:
+        for _ in range(KILLS):
+            finished, before = on_disk(journal) if journal.exists() else Counter(), len(provider.asks)
+            more = chance.randint(1, 7)  # at most 7 + IN_FLIGHT of 80 calls are made before the kill, mostly fewer
+            with terminal.start(*words, OPENAI_BASE_URL=provider.openai_url) as process:
+                wait_until(lambda least=before + more: len(provider.asks) >= least)  # type: ignore[misc]
+                time.sleep(chance.uniform(0, 0.02))
+                process.kill()
+                process.communicate()
+            assert process.returncode == -signal.SIGKILL
+            assert not set(calls_of(provider.asks[before:])) & set(finished)
+        finished, before = on_disk(journal), len(provider.asks)
+        assert 0 < len(finished) < len(calls)
+        out, err = terminal.start(*words, OPENAI_BASE_URL=provider.openai_url).communicate(timeout=60)
+    assert set(calls_of(provider.asks[before:])) == calls - set(finished), err
+    assert on_disk(journal) == Counter(calls)
+    assert len(calls) <= len(provider.asks) <= len(calls) + KILLS * IN_FLIGHT
+    document = json.loads(out)
+    assert (document["n_tasks"], document["original_pass"], document["candidate_pass"]) == (TASKS, TASKS, TASKS)

@@ -151,7 +151,10 @@ def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
                 self._send(404, "{}", "application/json", {})
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            sent = self.rfile.read(size := int(self.headers["Content-Length"]))
+            if len(sent) < size:
+                raise ConnectionAbortedError("the client was killed while it wrote")
+            body = json.loads(sent)
             path = self.path.partition("?")[0]
             shape = {"completions": "openai", "messages": "anthropic"}.get(path.rpartition("/")[2])
             if shape is None:
