@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.version import Version
 
+from tests.fakes.shared import shared
 from tests.fakes.venv import add_package, make_venv
 from tjbench.config import ModelSpec
 from tjbench.errors import IncompleteError, UsageError
@@ -224,6 +225,29 @@ def test_dollars_equal_tokenjams_own(
     print(json.dumps([spec.provider, spec.model, NOW.isoformat(), *tokens]), file=ask, flush=True)
     usage = Usage(input=tokens[0], output=tokens[1], cache_read=tokens[2], cache_write=tokens[3])
     assert cost_usd(usage, priced[spec]) == float(answer.readline())
+
+
+@values_of_2026
+def test_every_priced_span_of_a_store_costs_what_tokenjam_stored(installed: TokenJam) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    columns = "provider, model, input_tokens, output_tokens, cache_tokens, cache_write_tokens, start_time, cost_usd"
+    query = f"SELECT {columns}, json_extract_string(request_params, '$.speed') FROM spans WHERE cost_usd IS NOT NULL"
+    with duckdb.connect(str(shared("telemetry/telemetry_0_7_0.duckdb")), read_only=True) as store:
+        store.execute("SET TimeZone = 'UTC'")
+        spans = [span for span in store.execute(query).fetchall() if any(span[2:6])]
+    assert len(spans) == 75
+    days: dict[tuple[datetime, str | None], list[tuple[Any, ...]]] = {}
+    for span in spans:
+        day = span[6].replace(hour=0, minute=0, second=0, microsecond=0)
+        days.setdefault((day, span[8] if span[8] != "standard" else None), []).append(span)
+    for (day, variant), held in days.items():
+        specs = [ModelSpec(span[0] or "unknown", span[1]) for span in held]
+        rates = installed.snapshot(specs, trust_overrides=False, at=day, variant=variant).rates
+        for spec, span in zip(specs, held, strict=True):
+            tokens = dict(
+                zip(("input", "output", "cache_read", "cache_write"), (n or 0 for n in span[2:6]), strict=True)
+            )
+            assert cost_usd(Usage(**tokens), rates[spec]) == span[7], (spec, span)
 
 
 # Overrides.

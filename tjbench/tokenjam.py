@@ -72,13 +72,23 @@ class TokenJam:
     environ: Mapping[str, str]
     cwd: Path
 
-    def snapshot(self, specs: Iterable[ModelSpec], *, trust_overrides: bool, at: datetime | None = None) -> Snapshot:
+    def snapshot(
+        self,
+        specs: Iterable[ModelSpec],
+        *,
+        trust_overrides: bool,
+        at: datetime | None = None,
+        variant: str | None = None,
+    ) -> Snapshot:
         """Candidates of ``specs``, and rates of ``specs`` and of their candidates, at ``at`` (default: now).
+
+        ``variant`` is another way to buy the same model (``batch``, ``fast``, ``cache-1h``), priced as TokenJam does.
 
         Without ``trust_overrides`` no price file of the user, the workflow or the workspace applies; they are listed.
         Raises ``UsageError`` when tokenjam is not installed, ``IncompleteError`` when it fails.
         """
-        return self._read(list(dict.fromkeys(specs)), everything=False, trust_overrides=trust_overrides, at=at)
+        wanted = list(dict.fromkeys(specs))
+        return self._read(wanted, everything=False, trust_overrides=trust_overrides, at=at, variant=variant)
 
     def all_recommendations(self, *, trust_overrides: bool, at: datetime | None = None) -> Snapshot:
         """Every pair of tokenjam's own map, with rates."""
@@ -96,12 +106,14 @@ class TokenJam:
         trust_overrides: bool,
         at: datetime | None,
         table: bool = False,
+        variant: str | None = None,
     ) -> Snapshot:
         instant = at or datetime.now(UTC)
         request = {
             "specs": [(spec.provider, spec.model) for spec in specs],
             "all": everything,
             "table": table,
+            "variant": variant,
             "at": instant.isoformat(),
         }
         with tempfile.TemporaryDirectory(prefix="tjbench-tokenjam-") as scratch:

@@ -1,8 +1,8 @@
 """Asks the tokenjam installed beside this interpreter for its map and its rates; runs in tokenjam's own process.
 
 Standard library only, for every Python that tokenjam supports. The request is one JSON object on stdin:
-``{"specs": [[provider, model], …], "all": bool, "table": bool, "at": ISO 8601}``; the reply is one JSON object on
-stdout. `tjbench.tokenjam` is its only caller.
+``{"specs": [[provider, model], …], "all": bool, "table": bool, "at": ISO 8601, "variant": name}``; the reply is one
+JSON object on stdout. `tjbench.tokenjam` is its only caller.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             (p, m) for p, models in getattr(pricing, "load_pricing_table", dict)().items() for m in models
         )
     instant = datetime.fromisoformat(request["at"])
-    price = rate_reader(pricing, instant)
+    price = rate_reader(pricing, instant, request.get("variant"))
     return {
         "version": version,
         "lookup": lookup_name,
@@ -99,7 +99,7 @@ def rate_reader(
 ) -> Callable[[str, str], dict[str, Any] | None]:
     """``get_rates`` at the instant ``at``. Before 0.6.2 rates have no dates and unset cache rates read as 0.0."""
     dated: dict[str, Any] = {"at": at} if "at" in inspect.signature(pricing.get_rates).parameters else {}
-    if variant is not None:
+    if variant is not None and "variant" in inspect.signature(pricing.get_rates).parameters:
         dated["variant"] = variant
 
     def price(provider: str, model: str) -> dict[str, Any] | None:
