@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tjbench.compare.artifact import Artifact
+from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.decision import Decision
+from tjbench.compare.history import Entry
 from tjbench.compare.matrix import Matrix
 from tjbench.report.artifact_page import artifact_page
 from tjbench.report.decision_page import decision_page
 from tjbench.report.escape import code_span, display_width, escape_line_start, escape_markdown
+from tjbench.report.history_page import list_page, trend_page
 from tjbench.report.page import (
     BOUNDARY,
     Code,
@@ -59,6 +61,16 @@ def render_artifact(artifact: Artifact) -> str:
 def render_series(matrix: Matrix, *, width: int | None = None) -> str:
     """Every row's measurements by tokenjam version, for the terminal."""
     return _render(series_page(matrix), _Form(folded=False, width=width), None)
+
+
+def render_history_list(entries: Sequence[Entry], n_stored: int, *, width: int | None = None) -> str:
+    """Stored measurements in one table, for the terminal."""
+    return _render(list_page(entries, n_stored), _Form(folded=False, width=width), None)
+
+
+def render_trends(rows: Mapping[RowKey, Sequence[Entry]], n_stored: int, *, width: int | None = None) -> str:
+    """Each row's stored measurements by tokenjam version, for the terminal."""
+    return _render(trend_page(rows, n_stored), _Form(folded=False, width=width), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
