@@ -114,11 +114,19 @@ def cut_off(index: Path) -> None:
     index.write_bytes(index.read_bytes()[:9_000])
 
 
+def newer_duckdb(index: Path) -> None:
+    open_history(index.parent)
+    header = bytearray(index.read_bytes())
+    header[12:20] = (1 << 40).to_bytes(8, "little")  # after a checksum and "DUCK": the version of the format
+    index.write_bytes(header)
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
         (other_program, "something else"),
         (newer_bench, "newer TokenJam Bench made it: 0999_later"),
+        (newer_duckdb, "a newer DuckDB wrote it"),
         (no_database, "not a valid DuckDB database"),
         (cut_off, "read enough bytes"),
     ],

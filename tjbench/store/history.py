@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -145,7 +146,7 @@ def _database(path: Path, *, read_only: bool) -> Iterator[DuckDBPyConnection]:
 
 
 def _told(error: str) -> str:
-    if "database file with version number" in error:
+    if re.search("database file with (storage )?version number", error):  # DuckDB 1 and 2
         return "a newer DuckDB wrote it"
     if "Could not set lock" in error:
         return "another program has it open for writing"
