@@ -66,10 +66,10 @@ def _terminate(*_: object) -> NoReturn:
 
 def register_commands() -> None:
     """Add every command to ``app``, once."""
-    from tjbench.cli import action, gate, info, run, score, stored, upgrade
+    from tjbench.cli import action, gate, info, replay, run, score, stored, upgrade
 
     if not app.registered_commands:
-        for group in (run, score, gate, upgrade, stored, info, action):
+        for group in (run, replay, score, gate, upgrade, stored, info, action):
             group.register(app)
 
 
