@@ -94,7 +94,13 @@ def choose(
         fix = "name a candidate: --candidate provider:model" if pinned is None else "name another: --candidate"
         raise UsageError("no recorded model can be replayed", why="; ".join(notes), fix=fix)
     prices = (f"prices are overridden by {name}" for name in snapshot.overrides)
-    return Choice(snapshot=snapshot, pairs=pairs, left_out=left_out, notes=(*notes, *prices))
+    way = ("what is left out can be held against a model of your choice: --candidate",)
+    return Choice(
+        snapshot=snapshot,
+        pairs=pairs,
+        left_out=left_out,
+        notes=(*notes, *(way if left_out and pinned is None else ()), *prices),
+    )
 
 
 def _can_be_asked(spec: ModelSpec, gateways: Gateways, environ: Mapping[str, str]) -> bool:
@@ -107,7 +113,7 @@ def _can_be_asked(spec: ModelSpec, gateways: Gateways, environ: Mapping[str, str
 
 def _left_out(left_out: Mapping[str, str], census: Census) -> Iterator[str]:
     for original, why in left_out.items():
-        yield f"left out: {original!r:.80} ({counted(census.replayable[original], 'call')}): {why}"
+        yield f"left out: {original:.80} ({counted(census.replayable[original], 'call')}): {why}"
 
 
 def plan_replay(

@@ -191,22 +191,20 @@ def render_census(path: Path, census: Census) -> Iterator[str]:
 
 def nothing_to_replay(census: Census) -> IncompleteError:
     """Why nothing can be replayed, and what to set where answers were not captured."""
+    what, fates = "nothing can be replayed", census.fates
     if not census.total:
-        why = "it holds no call of a model"
-    elif census.fates[Fate.NOT_SELECTED] == census.total:
-        why = "every call lies outside --since or --agent"
-    elif census.fates[Fate.NO_MODEL]:
+        return IncompleteError(what, why="it holds no call of a model", fix="name another history: --telemetry")
+    if fates[Fate.NOT_SELECTED] == census.total:
+        return IncompleteError(what, why="every call lies outside --since or --agent", fix="widen them")
+    if fates[Fate.NO_MODEL]:
+        unnamed = counted(fates[Fate.NO_MODEL], "record")
         return IncompleteError(
-            "nothing can be replayed",
-            why=f"{counted(census.fates[Fate.NO_MODEL], 'record')} without a model",
-            fix="say which model answered: --original provider:model",
+            what, why=f"{unnamed} without a model", fix="say which model answered: --original provider:model"
         )
-    else:
-        why = "no call was recorded with both its prompt and its answer; TokenJam records no answers unless told to"
     return IncompleteError(
-        "nothing can be replayed",
-        why=why,
-        fix=f"let TokenJam record both from now on, in ~/.config/tj/config.toml:\n{CAPTURE}",
+        what,
+        why="no call was recorded with both its prompt and its answer; TokenJam records no answers unless told to",
+        fix=f"let it record both from now on, in ~/.config/tj/config.toml:\n{CAPTURE}",
     )
 
 
