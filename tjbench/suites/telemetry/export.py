@@ -130,7 +130,12 @@ class Export:
         asked, answer = _text(record, attributes)
         fate = Fate.NO_MODEL if named is None else _fate(record, attributes or {}, asked, answer)
         own = attributes or {}
-        response = own.get("gen_ai.response.id") or own.get("tj.call_id")
+        # A record that stands twice, as in exports put together, is one call too.
+        response = (
+            own.get("gen_ai.response.id")
+            or own.get("tj.call_id")
+            or (_own_id(record) and _identity(record, place, part))
+        )
         return _Call(
             place=place,
             part=part,
@@ -157,7 +162,7 @@ class Export:
             conversation, text = conversation_of(asked), text_of(answer)
         except NotText:
             return None
-        identity = _identity(record, call)
+        identity = _identity(record, call.place, call.part)
         provider, model = self._named(record) or (UNNAMED, UNNAMED)
         duration = record.get("duration_ms")
         return Turn(
@@ -249,12 +254,15 @@ def _pairs(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return pairs
 
 
-def _identity(record: Mapping[str, Any], call: _Call) -> str:
-    """What tells the record from all others: its own id, else its place and all that it holds."""
-    own = record.get("span_id") or record.get("id")
-    if own:
-        return str(own)
-    return json.dumps([record, call.place if "trace_id" not in record else 0, call.part], sort_keys=True, default=str)
+def _identity(record: Mapping[str, Any], place: int, part: int) -> str:
+    """What tells the call from all others: its own id, else its place and all that it holds."""
+    if own := _own_id(record):
+        return f"{own}/{part}" if part else own
+    return json.dumps([record, 0 if "trace_id" in record else place, part], sort_keys=True, default=str)
+
+
+def _own_id(record: Mapping[str, Any]) -> str:
+    return str(record.get("span_id") or record.get("id") or "")
 
 
 def _instant(record: Mapping[str, Any]) -> datetime | None:
