@@ -169,11 +169,11 @@ def since(text: str | None, now: datetime) -> datetime | None:
     """The instant that ``--since`` means: a date, or so many hours, days or weeks ago (``12h``, ``7d``, ``2w``)."""
     if text is None:
         return None
-    if ago := re.fullmatch(r"(\d{1,6})([hdw])", text.strip()):
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
+        if ago := re.fullmatch(r"(\d{1,6})([hdw])", text.strip()):
+            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         at = datetime.fromisoformat(text.strip())
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UsageError(f"--since {text} is no date", fix="write 2026-11-01, or 7d for the last seven days") from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 

@@ -82,6 +82,7 @@ def test_what_no_text_stands_for_is_refused(prompt: object) -> None:
 
 def test_half_a_character_is_mended_since_no_provider_takes_it() -> None:
     assert said("a\ud800b") == [("user", "a?b")]
+    assert said('[{"role": "user", "content": "a\\ud800b"}]') == [("user", "a?b")]
 
 
 def test_an_answer_of_blocks_is_their_text() -> None:

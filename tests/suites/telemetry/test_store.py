@@ -207,3 +207,11 @@ def test_text_of_every_kind_comes_through(tmp_path: Path) -> None:
     text = "naïve “café” 🧪 \u202eRTL\u202c \x01 " + "x" * 60_000
     turns, _ = read(make_store(tmp_path / "t.duckdb", [span(1, json.dumps([{"role": "user", "content": text}]), text)]))
     assert (turns[0].messages[0].content, turns[0].answer) == (text, text)
+
+
+def test_an_id_is_the_same_from_a_store_and_from_an_export_of_it(tmp_path: Path) -> None:
+    row = span(1, "ask", "say")
+    (turn,), _ = read(make_store(tmp_path / "t.duckdb", [row]))
+    exported = {**row, "start_time": row["start_time"].isoformat()}
+    (tmp_path / "t.jsonl").write_text(json.dumps(exported))
+    assert read(tmp_path / "t.jsonl")[0] == [turn]

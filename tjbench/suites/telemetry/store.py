@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
 
 from tjbench.errors import UsageError
 from tjbench.suites.telemetry.conversation import NotText, conversation_of, text_of
 from tjbench.suites.telemetry.selection import Selection
-from tjbench.suites.telemetry.turn import UNNAMED, Census, Fate, Turn, hashed, usage_of
+from tjbench.suites.telemetry.turn import NAMESPACE, UNNAMED, Census, Fate, Turn, usage_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 ROWS = 2_000
 """Rows that are held at a time."""
 _COPIES = 5
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NEEDED = ("span_id", "provider", "model", "start_time", "attributes")
 _OPTIONAL = {
     "agent_id": "VARCHAR",
@@ -110,7 +112,8 @@ class Store:
     def _read(self, rows: str, given: Sequence[object], *, ordered: bool = False) -> Iterator[Turn]:
         order = "ORDER BY moment, span_id" if ordered else ""
         found = self._connection.execute(
-            _READ.format(calls=self._calls(), rows=rows, keys=_listed((PROMPT, ANSWER)), order=order), given
+            _READ.format(calls=self._calls(), rows=rows, keys=_listed((PROMPT, ANSWER)), name=NAMESPACE, order=order),
+            given,
         )
         self._rows_read = 0
         while chunk := found.fetchmany(ROWS):
@@ -118,7 +121,7 @@ class Store:
             for row in chunk:
                 turn = _turn(row)
                 if turn is None:
-                    self.census.withdraw(f"{row[1] or UNNAMED}:{row[2]}")
+                    self.census.withdraw(f"{row[2] or UNNAMED}:{row[3]}")
                 else:
                     yield turn
 
@@ -157,9 +160,11 @@ SELECT row, span_id, original, moment, CASE
 FROM ranked
 """
 _READ = """
-SELECT span_id, provider, model, epoch_us(start_time) AS moment, json_extract(attributes, [{keys}]), input_tokens,
-  output_tokens, cache_tokens, cache_write_tokens, cost_usd, duration_ms, pricing_source
-FROM (SELECT {calls} FROM spans) WHERE row IN ({rows}) {order}
+SELECT span_id, left(sha256('{name}' || span_id), 16), provider, model, moment, a[1], a[2], input_tokens, output_tokens,
+  cache_tokens, cache_write_tokens, cost_usd, CASE WHEN duration_ms >= 0 THEN duration_ms / 1000 END, pricing_source
+FROM (
+  SELECT *, epoch_us(start_time) AS moment, json_extract(attributes, [{keys}]) AS a
+  FROM (SELECT {calls} FROM spans) WHERE row IN ({rows})) {order}
 """
 
 
@@ -179,26 +184,33 @@ def _columns(connection: DuckDBPyConnection, path: Path) -> set[str]:
 
 def _turn(row: Sequence[Any]) -> Turn | None:
     """``None`` where the prompt is no text."""
-    span_id, provider, model, at, (prompt, answer), *tokens, cost, duration, source = row
+    span_id, name, provider, model, at, prompt, answer, read, written, cached, stored, cost, seconds, source = row
     try:
-        conversation = conversation_of(json.loads(prompt))
-        text = text_of(json.loads(answer))
+        conversation = conversation_of(from_json(prompt))
+        text = text_of(from_json(answer))
     except (NotText, ValueError, RecursionError):
         return None
     return Turn(
-        id=hashed(span_id),
+        id=name,
         salt=span_id,
         provider=provider or UNNAMED,
         model=model,
         messages=conversation.messages,
         answer=text,
-        usage=usage_of(*tokens),
+        usage=usage_of(read, written, cached, stored),
         cost_usd=cost,
-        at=datetime.fromtimestamp(at / 1_000_000, UTC) if at is not None else None,
-        latency_s=duration / 1000 if duration is not None and duration >= 0 else None,
+        at=_instant(at),
+        latency_s=seconds,
         has_tools=conversation.has_tools,
         guessed=source == "default_fallback",
     )
+
+
+def _instant(microseconds: int | None) -> datetime | None:
+    try:
+        return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from tjbench.suites.task import Message
 
 UNNAMED = "unknown"
 """The provider of a call that names none, as TokenJam calls it."""
+NAMESPACE = "tjbench replay "
+"""What ids are hashed with, so that they are no hash that anything else makes of a record's id."""
 
 
 class Fate(StrEnum):
@@ -123,11 +125,14 @@ class Census:
 
 def hashed(identity: str) -> str:
     """A turn's id in results: it names the record to whoever holds the history, and tells nothing to others."""
-    return hashlib.sha256(f"tjbench replay {identity}".encode()).hexdigest()[:16]
+    return hashlib.sha256((NAMESPACE + identity).encode()).hexdigest()[:16]
 
 
 def usage_of(read: int | None, written: int | None, cached: int | None, stored: int | None) -> Usage | None:
     """Tokens in disjoint buckets; ``None`` where none were recorded, which is what zero of all kinds means too."""
-    given, made, fetched, kept = (max(0, count or 0) for count in (read, written, cached, stored))
-    usage = Usage(input=given, output=made, cache_read=fetched, cache_write=kept)
-    return usage if usage != Usage() else None
+    if not (read or written or cached or stored):
+        return None
+    counts = (read or 0, written or 0, cached or 0, stored or 0)
+    if min(counts) < 0:
+        return usage_of(*(max(0, count) for count in counts))
+    return Usage(input=counts[0], output=counts[1], cache_read=counts[2], cache_write=counts[3])
