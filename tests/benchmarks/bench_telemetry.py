@@ -29,7 +29,8 @@ ROUNDS = 3
 _FILL = """
 INSERT INTO spans BY NAME
 SELECT printf('%016x', n) AS span_id, printf('%032x', n // 5) AS trace_id, 'shop' AS agent_id,
-  'gen_ai.llm.call' AS name, 'ok' AS status_code, TIMESTAMPTZ '2026-11-01 00:00:00+00' + to_seconds(n) AS start_time, 900.0 AS duration_ms,
+  'gen_ai.llm.call' AS name, 'ok' AS status_code, 900.0 AS duration_ms,
+  TIMESTAMPTZ '2026-11-01 00:00:00+00' + to_seconds(n) AS start_time,
   'anthropic' AS provider, CASE n % 3 WHEN 0 THEN 'claude-opus-4-8' ELSE 'claude-sonnet-4-6' END AS model,
   100 + n % 900 AS input_tokens, 5 + n % 90 AS output_tokens, 0.001 AS cost_usd,
   CASE n % 4 WHEN 0 THEN json_object('gen_ai.response.id', 'msg_' || (n // 8))

@@ -243,11 +243,14 @@ def _connect(path: Path, scratch: Path) -> DuckDBPyConnection:
     settings: dict[str, str | bool | int | float | list[str]] = {
         # What does not fit into memory is text of customers: it goes where nobody else reads.
         "temp_directory": str(scratch / "spill"),
+        "memory_limit": "512MB",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
     }
-    return duckdb.connect(str(path), read_only=True, config=settings)
+    connection = duckdb.connect(str(path), read_only=True, config=settings)
+    connection.execute("SET enable_progress_bar = false")  # it would be drawn on stdout
+    return connection
 
 
 def _copied(path: Path, scratch: Path) -> Path:
