@@ -16,9 +16,9 @@ from tjbench.errors import UsageError
 from tjbench.measure import MeasureRun, estimate, measure, require_priced
 from tjbench.models.model import Model, Request, Response
 from tjbench.rows import plan_rows
-from tjbench.run import render_estimate
 from tjbench.store.artifacts import load_path
 from tjbench.suites.task import Suite
+from tjbench.tell import render_estimate
 
 OTHER = ModelSpec("openai", "other")
 

@@ -12,7 +12,16 @@ from functools import partial
 from itertools import product
 
 from tjbench import __version__
-from tjbench.compare.artifact import Artifact, Flag, SamplingRecord, ShardRecord, SuiteRecord, TaskRecord, derive
+from tjbench.compare.artifact import (
+    Artifact,
+    Flag,
+    ReplayRecord,
+    SamplingRecord,
+    ShardRecord,
+    SuiteRecord,
+    TaskRecord,
+    derive,
+)
 from tjbench.compare.pair import Rule, Trial
 from tjbench.config import ModelSpec
 from tjbench.models.model import Model, Sampling, Trouble
@@ -25,7 +34,7 @@ from tjbench.runner.pool import Job, run_attempts
 from tjbench.sandbox import Box, cores, open_box
 from tjbench.scoring.blame import suspect_scorer
 from tjbench.scoring.judge import Judge
-from tjbench.scoring.score import Score, one_line
+from tjbench.scoring.score import Cause, Score, one_line
 from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
 from tjbench.suites.task import JudgedCheck, Suite, Task
 from tjbench.tokenjam import Snapshot, claimed_saving_pct
@@ -38,6 +47,19 @@ GRACE_S = 1.0
 JobKey = tuple[ModelSpec, str, str, int, Sampling]
 Scored = tuple[Attempt, Score]
 Sent = dict[str, dict[str, float | int | str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """A row of recorded calls. Without a control ``reference`` has what the original did at each task, by its id, and
+    the original is not asked."""
+
+    judged_by: str
+    reference: Mapping[str, Trial] | None
+
+    @property
+    def record(self) -> ReplayRecord:
+        return ReplayRecord(control=self.reference is None, judged_by=self.judged_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +78,28 @@ class RowPlan:
     rule: Rule
     shard: ShardRecord | None = None
     first_sample: int = 0
+    replay: ReplayPlan | None = None
 
     @property
     def draws(self) -> range:
         """The numbers of a task's attempts."""
         return range(self.first_sample, self.first_sample + self.samples)
 
+    @property
+    def reference(self) -> Mapping[str, Trial] | None:
+        """What stands for the original where it is not asked."""
+        return self.replay.reference if self.replay else None
+
+    @property
+    def asked(self) -> tuple[ModelSpec, ...]:
+        """The models that are asked."""
+        return (self.candidate,) if self.reference is not None else (self.original, self.candidate)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a run goes about it. ``max_cost_usd`` is a hard cap on what this run spends; ``None`` is no cap."""
+    """How a run goes about it. ``max_cost_usd`` is a hard cap on what this run spends; ``None`` is no cap. In a
+    ``private`` run the tasks hold text of customers: nothing that may quote it goes into results."""
 
     concurrency: int = 16
     max_cost_usd: float | None = None
@@ -73,6 +107,7 @@ class Settings:
     seed: int | None = None
     commit: str | None = None
     allow_unsandboxed: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +194,8 @@ class Bench:
         return BenchResult(
             measured=tuple(self._measured(plan, scored, finished, level) for plan in plans),
             spent_usd=spent,
-            problems=_problems(scored) + (judge.problems() if judge else ()),
+            problems=_problems(scored, private=self.settings.private)
+            + (judge.problems(private=self.settings.private) if judge else ()),
             mock=self.settings.mock,
             misconfigured=any(attempt.trouble in USERS_TO_MEND for attempt, _ in scored.values())
             or (judge is not None and judge.trouble in USERS_TO_MEND),
@@ -167,11 +203,11 @@ class Bench:
 
     def _jobs(self, plans: Sequence[RowPlan]) -> dict[JobKey, Job]:
         """Both models of a task stand together, so that a run which ends early has pairs and no half of a bill."""
-        models: dict[tuple[ModelSpec, str], Model] = {}
+        models: dict[tuple[ModelSpec, int], Model] = {}
         jobs: dict[JobKey, Job] = {}
         for plan in plans:
-            scope = plan.suite.name if self.settings.mock else ""
-            for task, sample, spec in product(plan.suite.tasks, plan.draws, (plan.original, plan.candidate)):
+            scope = id(plan.suite) if self.settings.mock else 0
+            for task, sample, spec in product(plan.suite.tasks, plan.draws, plan.asked):
                 if self._reused(plan, spec, task):
                     continue
                 if (spec, scope) not in models:
@@ -264,8 +300,12 @@ class Bench:
 
         def trial(spec: ModelSpec, task: Task) -> Trial:
             """Another row may have asked what this one would have reused: then that is what holds."""
+            if plan.reference is not None and spec == plan.original:
+                return plan.reference[task.id]
             made, held = of(spec, task), self._reused(plan, spec, task)
-            return build_trial(made) if held is None or len(made) == plan.samples else held
+            if held is not None and len(made) < plan.samples:
+                return held
+            return _without_text(build_trial(made)) if self.settings.private else build_trial(made)
 
         answers = [
             Answer(model=spec, attempt=attempt, score=score)
@@ -335,8 +375,9 @@ class Bench:
                 "claimed_saving_pct": None if claimed is None else round(claimed, 4),
                 "commit": self.settings.commit,
                 "shard": plan.shard,
+                "replay": plan.replay.record if plan.replay else None,
                 "tasks": tuple(records),
-                **derive(records, rates, original, candidate, plan.rule),
+                **derive(records, rates, original, candidate, plan.rule, uncontrolled=plan.reference is not None),
             }
         )
 
@@ -370,14 +411,22 @@ def build_trial(scored: Sequence[Scored]) -> Trial:
     )
 
 
-def _problems(scored: Mapping[JobKey, Scored]) -> tuple[str, ...]:
-    """What went wrong with calls, most frequent first: one sentence a model and kind of trouble."""
+def _without_text(trial: Trial) -> Trial:
+    """The trial without what a provider or a judge said; a score's own words are numbers."""
+    said = trial.detail.partition(": ")[0] if trial.cause == Cause.WRONG_ANSWER else ""
+    return replace(trial, detail=said)
+
+
+def _problems(scored: Mapping[JobKey, Scored], *, private: bool = False) -> tuple[str, ...]:
+    """What went wrong with calls, most frequent first: one sentence a model and kind of trouble. In a ``private`` run
+    only what ends the asking is quoted: it is about the key or the model."""
     groups: dict[tuple[ModelSpec, str], list[str]] = defaultdict(list)
     for key, (attempt, _) in scored.items():
         if attempt.trouble:
             groups[key[0], attempt.trouble].append(attempt.error)
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
     return tuple(
-        f"{spec}: {len(errors)} {'call' if len(errors) == 1 else 'calls'} failed ({trouble}): {one_line(errors[0])}"
+        f"{spec}: {len(errors)} {'call' if len(errors) == 1 else 'calls'} failed ({trouble})"
+        + ("" if private and not Trouble(trouble).permanent else f": {one_line(errors[0])}")
         for (spec, trouble), errors in ranked
     )

@@ -237,10 +237,14 @@ def skipped(found: Loaded | Shelf) -> list[str]:
 
 
 def superseded(matrix: Matrix) -> list[str]:
-    """Artifacts that are not used: another of the same key stands in for them, or they are too new."""
+    """Artifacts that are not used: another of the same key stands in for them, they are too new, or test nothing."""
     names = [f"{a.key.suite} of tokenjam {a.tokenjam_version}, {a.created_at:%Y-%m-%d}" for a in matrix.superseded]
     listed = "; ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
-    return [f"superseded and not used: {listed}"] if names else []
+    notes = [f"superseded and not used: {listed}"] if names else []
+    if count := len(matrix.untested):
+        what = "replay" if count == 1 else "replays"
+        notes.append(f"not gated on: {count} {what} without --control, which tests nothing")
+    return notes
 
 
 def tokenjam_notes(snapshot: Snapshot) -> tuple[str, ...]:

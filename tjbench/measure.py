@@ -42,6 +42,7 @@ class MeasureRun:
     allow_unsandboxed: bool = False
     self_test: SelfTest = field(default=lambda _suites, _box: None)
     stored: Stored = field(default_factory=Stored)
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,7 @@ def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
             seed=seed,
             commit=run.commit,
             allow_unsandboxed=run.allow_unsandboxed,
+            private=run.private,
         ),
         watch=run.watch,
         warn=run.warn,
@@ -112,7 +114,7 @@ def require_priced(run: Run, plans: Sequence[RowPlan], snapshot: Snapshot, judge
     the user's own, unless ``allow_unpriced`` says so."""
     if run.max_cost_usd is None or run.allow_unpriced:
         return
-    specs = [spec for plan in plans for spec in (plan.original, plan.candidate)] + ([judge] if judge else [])
+    specs = [spec for plan in plans for spec in plan.asked] + ([judge] if judge else [])
     for spec in specs:
         rates = snapshot.rates[spec]
         free = rates.source != "packaged" and min(rates.input, rates.output) == 0
@@ -148,7 +150,7 @@ def estimate(plans: Sequence[RowPlan], snapshot: Snapshot, judge: ModelSpec | No
     answers: Counter[ModelSpec] = Counter()
     seen = set()
     for plan in plans:
-        for spec, task, sample in product((plan.original, plan.candidate), plan.suite.tasks, range(plan.samples)):
+        for spec, task, sample in product(plan.asked, plan.suite.tasks, range(plan.samples)):
             call = (spec, plan.suite.name, task.id, sample, plan.sampling)
             if call not in seen:
                 seen.add(call)

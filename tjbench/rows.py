@@ -148,7 +148,7 @@ def resolve_mock(
     """
     if mode is True:
         return True
-    specs = dict.fromkeys(spec for plan in plans for spec in (plan.original, plan.candidate))
+    specs = dict.fromkeys(spec for plan in plans for spec in plan.asked)
     if judge is not None:
         specs[judge] = None
     needed = {spec: name for spec in specs if (name := needed_key(spec, gateways, environ))}

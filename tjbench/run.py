@@ -9,14 +9,14 @@ from typing import TextIO
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config
 from tjbench.errors import ExitCode, UsageError
-from tjbench.measure import Estimate, estimate, measure
+from tjbench.measure import estimate, measure
 from tjbench.progress import Progress
 from tjbench.report.html import render_artifact_html
 from tjbench.report.markdown import render_artifact
 from tjbench.rows import Rows, judge_of, plan_rows
 from tjbench.store.artifacts import dump
 from tjbench.store.transcripts import write_transcripts
-from tjbench.tell import require_writable, write_text
+from tjbench.tell import render_estimate, require_writable, write_text
 from tjbench.workplace import MOCK_NOTICE, RunOptions, Workplace
 
 
@@ -59,17 +59,6 @@ def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: T
         return ExitCode.USAGE
     # Whether enough is scored is asked of the whole: a shard's own share may lie above the tolerance.
     return ExitCode.PASSED if request.options.shard else ExitCode.INCOMPLETE
-
-
-def render_estimate(estimates: list[Estimate]) -> str:
-    """The dry run's table: what each model may cost at most."""
-    lines = [
-        f"{e.spec}: {e.calls} calls, about {e.input_tokens} input and at most {e.output_tokens} output tokens, "
-        f"at most ${e.cost_usd:.4f}{'' if e.priced else ' (placeholder price: TokenJam does not know this model)'}"
-        for e in estimates
-    ]
-    total = sum(e.cost_usd for e in estimates)
-    return "\n".join([*lines, f"in all at most ${total:.4f}; nothing was called", ""])
 
 
 def _require_candidates(rows: Rows) -> None:

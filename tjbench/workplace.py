@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tjbench.models.cached import Journal
 from tjbench.models.model import Model
 from tjbench.models.providers import open_model, require_known
 from tjbench.progress import Progress
-from tjbench.rows import SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
+from tjbench.rows import Rows, SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.selftest import SelfTest
 from tjbench.shard import Shard
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
@@ -39,7 +39,8 @@ MOCK_NOTICE = "MOCK RUN: scripted models answer; this measures no model. Set the
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How one measurement is run and kept. ``silent_mock`` lets scripted models stand in where no key is there, which
-    a gate must not; ``commit`` is the one measured, where it is not the one checked out; ``shard`` the part to take."""
+    a gate must not; ``commit`` is the one measured, where it is not the one checked out; ``shard`` the part to take.
+    Without ``keep_answers`` there is no journal; in a ``private`` run results hold no text."""
 
     out: Path
     journal: Path | None = None
@@ -48,6 +49,8 @@ class RunOptions:
     allow_unsandboxed: bool = False
     commit: str | None = None
     shard: Shard | None = None
+    keep_answers: bool = True
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +99,12 @@ class Workplace:
 
     @contextmanager
     def opened(
-        self, config: Config, snapshot: Snapshot, progress: Progress, options: RunOptions
+        self, config: Config, snapshot: Snapshot, progress: Progress, options: RunOptions, rows: Rows | None = None
     ) -> Iterator[MeasureRun]:
-        """Everything that a measurement needs; the journal is open only for live models, and closed at the end."""
-        rows = plan_rows(config, snapshot, self.suite_loader(), options.shard)
+        """Everything that a measurement of ``rows`` needs, by default of those that ``config`` asks for; the journal is
+        open only for live models, and closed at the end."""
+        if rows is None:
+            rows = plan_rows(config, snapshot, self.suite_loader(), options.shard)
         gateways = gateways_of(config)
         judge = judge_of(config, rows.plans) if config.judge.model else None
         mock = resolve_mock(
@@ -109,7 +114,7 @@ class Workplace:
             judge_of(config, rows.plans)
         with ExitStack() as stack:
             journal = None
-            if not mock:
+            if not mock and options.keep_answers:
                 directory = options.journal or self.journal_directory()
                 journal = stack.enter_context(Journal(directory, reuse=options.reuse_answers))
             yield MeasureRun(
@@ -124,12 +129,20 @@ class Workplace:
                 commit=options.commit or self.commit(),
                 allow_unsandboxed=options.allow_unsandboxed,
                 self_test=SelfTest(cache=self.self_test_cache(), say=progress.say),
+                private=options.private,
             )
             progress.finish()
 
     def journal_directory(self) -> Path:
         """Where answers are kept unless the user names another place."""
         return self._cache / "journal"
+
+    def replay_journal(self) -> Path:
+        """Where answers to a user's own prompts are kept, apart from all others and for the user alone."""
+        directory = self._cache / "replay"
+        with suppress(OSError):  # the journal says why it cannot be opened
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return directory
 
     def self_test_cache(self) -> Path | None:
         """Where passed self-tests are remembered: never in the workspace, where a change could bring its own."""

@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from tests.fakes.artifacts import AT, measurement
+from tests.fakes.duckdb_file import make_newer
 from tjbench.compare.artifact import ShardRecord
 from tjbench.compare.history import Entry, entry_of
 from tjbench.errors import UsageError
@@ -116,9 +117,7 @@ def cut_off(index: Path) -> None:
 
 def newer_duckdb(index: Path) -> None:
     open_history(index.parent)
-    header = bytearray(index.read_bytes())
-    header[12:20] = (1 << 40).to_bytes(8, "little")  # after a checksum and "DUCK": the version of the format
-    index.write_bytes(header)
+    make_newer(index)
 
 
 @pytest.mark.parametrize(

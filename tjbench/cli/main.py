@@ -66,10 +66,10 @@ def _terminate(*_: object) -> NoReturn:
 
 def register_commands() -> None:
     """Add every command to ``app``, once."""
-    from tjbench.cli import action, gate, history, info, run, score, stored, upgrade
+    from tjbench.cli import action, gate, history, info, replay, run, score, stored, upgrade
 
     if not app.registered_commands:
-        for group in (run, score, gate, upgrade, stored, history, info, action):
+        for group in (run, replay, score, gate, upgrade, stored, history, info, action):
             group.register(app)
 
 

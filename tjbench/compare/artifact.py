@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from tjbench.compare.pair import Comparison, Pair, Rule, Trial, compare
+from tjbench.compare.pair import UNKNOWN as UNKNOWN_CHANGE
+from tjbench.compare.pair import Comparison, Pair, Rule, Trial, compare, tasks
 from tjbench.compare.stats import Verdict, pass_at_k, wilson_interval
 from tjbench.config import SpecText
 from tjbench.pricing import Rates, Usage, cost_usd
@@ -138,6 +139,16 @@ class ShardRecord(_Record):
         return self
 
 
+class ReplayRecord(_Record):
+    """A replay of recorded calls, ``judged_by`` a model or ``overlap``: a pass agrees with what was answered then.
+
+    Without ``control`` the original was not asked again: it is the reference, and passes everything by definition.
+    """
+
+    control: bool
+    judged_by: str
+
+
 class Artifact(_Record):
     """A measurement: identity, what was sent, what came out, and every task. Costs in USD."""
 
@@ -178,6 +189,7 @@ class Artifact(_Record):
     stats: StatsRecord
     commit: str | None
     shard: ShardRecord | None = None
+    replay: ReplayRecord | None = None
     tasks: tuple[TaskRecord, ...]
 
     @model_validator(mode="after")
@@ -196,6 +208,11 @@ class Artifact(_Record):
     @property
     def key(self) -> RowKey:
         return RowKey(self.suite.name, self.original_model, self.slot)
+
+    @property
+    def uncontrolled(self) -> bool:
+        """Whether the original is a reference and no sample, so that nothing is tested and nothing gated on it."""
+        return self.replay is not None and not self.replay.control
 
     @property
     def incomplete(self) -> bool:
@@ -232,16 +249,26 @@ RECOMMENDED = "recommended"
 
 
 def derive(
-    records: Sequence[TaskRecord], rates: Mapping[str, Rates], original: str, candidate: str, rule: Rule
+    records: Sequence[TaskRecord],
+    rates: Mapping[str, Rates],
+    original: str,
+    candidate: str,
+    rule: Rule,
+    *,
+    uncontrolled: bool = False,
 ) -> dict[str, object]:
-    """Every number of an artifact that follows from its tasks, its rates and the verdict rule."""
+    """Every number of an artifact that follows from its tasks, its rates and the verdict rule.
+
+    ``uncontrolled``: the original is the reference of a replay, so the agreement rate is all that follows.
+    """
     comparison = compare([Pair(task_id=r.task_id, before=r.original, after=r.candidate) for r in records], rule)
     change = comparison.change
-    used = [sum((r.original.usage for r in records), Usage()), sum((r.candidate.usage for r in records), Usage())]
-    costs = [
-        _dollars([r.original for r in records], used[0], rates[original]),
-        _dollars([r.candidate for r in records], used[1], rates[candidate]),
-    ]
+    # A recorded call whose dollars nobody knows would make the original look cheaper than it was.
+    known = [r for r in records if r.original.stated_cost_usd is not None] if uncontrolled else records
+    costs = _costs(records, rates[original], rates[candidate])
+    before, after = _costs(known, rates[original], rates[candidate])
+    written = [sum(r.original.usage.output for r in known), sum(r.candidate.usage.output for r in known)]
+    verdict, reason = agreement(comparison) if uncontrolled else (comparison.verdict, comparison.reason)
     return {
         "n_tasks": comparison.n_tasks,
         "n_scored": change.n,
@@ -251,19 +278,39 @@ def derive(
         "original_cost_usd": costs[0],
         "candidate_cost_usd": costs[1],
         "accuracy_delta_pp": round(100 * change.delta, 4),
-        "cost_delta_pct": round(100 * (costs[1] / costs[0] - 1), 4) if costs[0] > 0 else None,
-        "output_token_inflation": round(used[1].output / used[0].output, 4) if used[0].output else None,
-        "verdict": comparison.verdict,
-        "verdict_reason": comparison.reason,
+        "cost_delta_pct": round(100 * (after / before - 1), 4) if before > 0 else None,
+        "output_token_inflation": round(written[1] / written[0], 4) if written[0] else None,
+        "verdict": verdict,
+        "verdict_reason": reason,
         "margin_pp": round(100 * rule.margin, 6),
         "alpha": rule.alpha,
         "unscored_tolerance_pct": rule.unscored_tolerance_pct,
-        "stats": _stats(comparison, [r for r in records if r.original.scored and r.candidate.scored]),
+        "stats": _untested(comparison)
+        if uncontrolled
+        else _stats(comparison, [r for r in records if r.original.scored and r.candidate.scored]),
     }
 
 
-def _dollars(trials: Sequence[Trial], used: Usage, rates: Rates) -> float:
-    """What ``trials`` cost: as stated, where another tool did so, else ``used`` at ``rates``."""
+def agreement(comparison: Comparison) -> tuple[Verdict, str]:
+    """The verdict on a candidate that is held against recorded answers alone, and its agreement rate in words."""
+    change, unscored = comparison.change, comparison.n_unscored
+    low, high = _pass_interval(change.after_pass, change.n)
+    passed = f"{change.after_pass:g} of {change.n} {tasks(change.n)} agree with the recorded answers"
+    interval = f" ({100 * low:.1f} to {100 * high:.1f} % at 95 %)" if change.n else ""
+    lost = f"; {unscored} of {comparison.n_tasks} are unscored" if unscored else ""
+    return (
+        Verdict.INSUFFICIENT_EVIDENCE,
+        f"no control: {passed}{interval}{lost}; how far the original agrees with itself was not measured",
+    )
+
+
+def _costs(records: Sequence[TaskRecord], original: Rates, candidate: Rates) -> tuple[float, float]:
+    return _dollars([r.original for r in records], original), _dollars([r.candidate for r in records], candidate)
+
+
+def _dollars(trials: Sequence[Trial], rates: Rates) -> float:
+    """What ``trials`` cost: as stated, where another tool did so, else what they used at ``rates``."""
+    used = sum((trial.usage for trial in trials), Usage())
     stated = [trial.stated_cost_usd for trial in trials if trial.stated_cost_usd is not None]
     return round(fsum(stated), 8) if stated else cost_usd(used, rates)
 
@@ -283,6 +330,24 @@ def _stats(comparison: Comparison, scored: Sequence[TaskRecord]) -> StatsRecord:
         lower_bound_pp=round(100 * change.lower_bound, 4),
         detectable_drop_pp=None if change.detectable_drop is None else round(100 * change.detectable_drop, 4),
         pass_at_k=_pass_at_k(scored, change.samples) if change.samples > 1 else None,
+    )
+
+
+def _untested(comparison: Comparison) -> StatsRecord:
+    """The agreement rate with its interval; of a reference nothing is tested."""
+    change, nothing = comparison.change, _pp(UNKNOWN_CHANGE)
+    return StatsRecord(
+        original_ci_pp=_pp(_pass_interval(change.before_pass, change.n)),
+        candidate_ci_pp=_pp(_pass_interval(change.after_pass, change.n)),
+        delta_ci_pp=nothing,
+        delta_ci_method="none",
+        delta_ci_score_pp=nothing,
+        mcnemar_b=0,
+        mcnemar_c=0,
+        mcnemar_p_value=1.0,
+        mid_p=None,
+        lower_bound_pp=nothing[0],
+        detectable_drop_pp=None,
     )
 
 

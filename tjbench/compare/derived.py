@@ -55,7 +55,14 @@ def rederived(artifact: Artifact) -> dict[str, object]:
         alpha=artifact.alpha,
         unscored_tolerance=artifact.unscored_tolerance_pct / 100,
     )
-    values = derive(artifact.tasks, artifact.rates, artifact.original_model, artifact.candidate_model, rule)
+    values = derive(
+        artifact.tasks,
+        artifact.rates,
+        artifact.original_model,
+        artifact.candidate_model,
+        rule,
+        uncontrolled=artifact.uncontrolled,
+    )
     return {name: value for name, value in values.items() if not (name in _DOLLARS and never_priced(artifact))}
 
 

@@ -82,11 +82,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """All rows in key order, artifacts that a newer one stands in for, and how many ``earlier`` steps it leaves out."""
+    """All rows in key order, artifacts that a newer one stands in for, and how many ``earlier`` steps it leaves out.
+    ``untested`` are replays without a control, which are no rows."""
 
     rows: tuple[Row, ...]
     superseded: tuple[Listed, ...] = ()
     earlier: int = 0
+    untested: tuple[Listed, ...] = ()
 
 
 class Listed(Protocol):
@@ -100,6 +102,8 @@ class Listed(Protocol):
     def created_at(self) -> datetime: ...
     @property
     def incomplete(self) -> bool: ...
+    @property
+    def uncontrolled(self) -> bool: ...
 
 
 def version_order(text: str) -> tuple[int, Version | str]:
@@ -116,11 +120,12 @@ def newest_per_key(
     """Per key the newest complete artifact whose tokenjam version is not above ``not_above``; and all others.
 
     A key without any complete artifact keeps its newest incomplete one, which the gate then treats as incomplete;
-    nothing is tested against an incomplete baseline.
+    nothing is tested against an incomplete baseline. A replay without a control is no measurement to choose.
     """
     groups: dict[RowKey, list[Artifact]] = defaultdict(list)
     for artifact in artifacts:
-        groups[artifact.key].append(artifact)
+        if not artifact.uncontrolled:
+            groups[artifact.key].append(artifact)
     chosen: dict[RowKey, Artifact] = {}
     for key, group in groups.items():
         allowed = [
@@ -138,6 +143,7 @@ def build_matrix(
     head: Iterable[Artifact], baseline: Iterable[Artifact], rule: Rule, version: str | None = None
 ) -> Matrix:
     """Head against baseline. ``version`` is the selected tokenjam version: newer baselines are not looked at."""
+    head, baseline = tuple(head), tuple(baseline)
     heads, superseded_heads = newest_per_key(head)
     bases, superseded_bases = newest_per_key(baseline, version)
     keys = sorted(heads.keys() | bases.keys())
@@ -151,6 +157,7 @@ def build_matrix(
             for row in rows
         ),
         superseded=superseded_heads + superseded_bases,
+        untested=tuple(artifact for artifact in (*head, *baseline) if artifact.uncontrolled),
     )
 
 

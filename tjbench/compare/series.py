@@ -27,8 +27,9 @@ def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, mo
     for a key's last step alone.
     """
     series: dict[RowKey, dict[str, list[Listed]]] = defaultdict(lambda: defaultdict(list))
-    for one in listed:
+    for one in (one for one in listed if not one.uncontrolled):
         series[one.key][one.tokenjam_version].append(one)
+    untested = tuple(one for one in listed if one.uncontrolled)
     rows: list[Row] = []
     superseded: list[Listed] = []
     earlier = 0
@@ -42,7 +43,7 @@ def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, mo
         rows.extend(walk.back(ranked))
         superseded.extend(walk.superseded)
         earlier += walk.earlier
-    return Matrix(rows=tuple(rows), superseded=tuple(superseded), earlier=earlier)
+    return Matrix(rows=tuple(rows), superseded=tuple(superseded), earlier=earlier, untested=untested)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,7 +24,8 @@ _FINISH = {
 
 
 class AnthropicModel(SdkModel):
-    """System messages go out as the ``system`` parameter. ``retries`` bounds how often the SDK asks again after 408,
+    """System messages go out as the ``system`` parameter. ``model_id`` is what the API calls the
+    model when that differs from the spec. ``retries`` bounds how often the SDK asks again after 408,
     409, 429, 5xx and broken connections."""
 
     def __init__(
@@ -33,6 +34,7 @@ class AnthropicModel(SdkModel):
         *,
         base_url: str,
         key: str,
+        model_id: str | None = None,
         secrets: Iterable[str] = (),
         retries: int = 4,
         timeout_s: float = 300.0,
@@ -45,6 +47,7 @@ class AnthropicModel(SdkModel):
             http_client=anthropic.DefaultHttpxClient(follow_redirects=False),  # a key goes to no other host
         )
         super().__init__(spec, anthropic, client, Accepted("temperature"), [key, *secrets])
+        self._id = model_id or spec.model
         self._messages = client.messages.with_raw_response
 
     def _send(self, request: Request, sent: Parameters) -> Any:
@@ -53,7 +56,7 @@ class AnthropicModel(SdkModel):
         # The SDK has no parameter for temperature any more; the API still takes it for some models.
         beyond = {name: value for name, value in sent.items() if name != "max_tokens"}
         return self._messages.create(
-            model=self._spec.model,
+            model=self._id,
             messages=turns,
             max_tokens=int(sent["max_tokens"]),
             system=system or anthropic.omit,

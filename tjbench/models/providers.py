@@ -125,7 +125,7 @@ def open_model(
         if where.shape == "anthropic":
             from tjbench.models.anthropic import AnthropicModel
 
-            model = AnthropicModel(spec, base_url=where.base_url, key=key, secrets=secrets)
+            model = AnthropicModel(spec, model_id=_api_id(spec), base_url=where.base_url, key=key, secrets=secrets)
         else:
             from tjbench.models.openai import OpenAIModel
 
@@ -172,9 +172,14 @@ def _key(spec: ModelSpec, where: Endpoint, gateways: Gateways | None, environ: M
 
 
 def _api_id(spec: ModelSpec) -> str:
-    """TokenJam writes ``gemini-2-5-flash`` for what Google's API calls ``gemini-2.5-flash``."""
-    if spec.provider == "google":
-        return re.sub(r"^gemini-(\d+)-(\d)(?=-|$)", r"gemini-\1.\2", spec.model)
+    """The model's name at the API.
+
+    TokenJam writes ``gemini-2-5-flash`` for ``gemini-2.5-flash``; its records also hold the provider once more
+    (``anthropic/claude-opus-4-8``) and Claude Code's mark of the context's size (``claude-opus-4-8[1m]``).
+    """
+    if spec.provider in ("anthropic", "google", "openai"):
+        name = re.sub(r"\[\w+\]$", "", spec.model.removeprefix(f"{spec.provider}/"))
+        return re.sub(r"^gemini-(\d+)-(\d)(?=-|$)", r"gemini-\1.\2", name) if spec.provider == "google" else name
     return spec.model
 
 

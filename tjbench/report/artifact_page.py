@@ -74,7 +74,12 @@ def _alerts(artifact: Artifact) -> Iterator[Phrase]:
 
 def _numbers(artifact: Artifact) -> Table:
     spent = f"{dollars(artifact.original_cost_usd)} → {dollars(artifact.candidate_cost_usd)}"
-    lines: list[tuple[str, str]] = [*(_scored(artifact) if artifact.n_scored else UNSCORED)]
+    if artifact.uncontrolled:
+        lines = _agreement(artifact)
+        if not artifact.costs_stated:
+            spent = f"{NOT_RECORDED} → {dollars(artifact.candidate_cost_usd)}"
+    else:
+        lines = [*(_scored(artifact) if artifact.n_scored else UNSCORED)]
     lines += [
         ("cost", spent if artifact.costs_known else NOT_RECORDED),
         ("cost Δ", cost_change(artifact.cost_delta_pct, artifact.claimed_saving_pct)),
@@ -101,6 +106,12 @@ def _scored(artifact: Artifact) -> list[tuple[str, str]]:
     ]
 
 
+def _agreement(artifact: Artifact) -> list[tuple[str, str]]:
+    """Of a replay without a control: the original's recorded answers are the reference and have no rate."""
+    shown = f"{_rate(artifact, artifact.candidate_pass)}, 95 % CI {_share(artifact.stats.candidate_ci_pp)}"
+    return [("agrees with the recorded answers", shown if artifact.n_scored else "—")]
+
+
 def _rate(artifact: Artifact, passed: float) -> str:
     return pass_rate(passed, artifact.n_scored)
 
@@ -115,7 +126,8 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
     broke, surely = rank_broken(pairs, artifact.alpha)
     gained = [task.task_id for task in scored if task.candidate.passes > task.original.passes]
     if broke:
-        yield (f"Passed by the original only ({number(len(broke))}): ", *listing(broke, ASIDE, surely=surely))
+        only = "Not in agreement" if artifact.uncontrolled else "Passed by the original only"
+        yield (f"{only} ({number(len(broke))}): ", *listing(broke, ASIDE, surely=surely))
         if order := broken_order(artifact.sampling.samples, len(broke), len(surely)):
             yield (order,)
     if gained:
@@ -180,7 +192,9 @@ def _facts(artifact: Artifact) -> Iterator[Phrase]:
         source = RATES_SOURCE.get(rates.source)
         price = f"${rates.input:g} in, ${rates.output:g} out per million tokens ({source})" if source else NOT_RECORDED
         yield ("Price of ", Code(model), f": {price}.")
-    if artifact.costs_stated:
+    if artifact.replay:
+        yield from _replayed(artifact.replay.control, artifact.replay.judged_by)
+    elif artifact.costs_stated:
         yield ("Dollars: as stated by the tool that measured, not tokens at these prices.",)
     lacking = [name for name, is_missing in _lacking(artifact) if is_missing]
     if lacking:
@@ -188,6 +202,20 @@ def _facts(artifact: Artifact) -> Iterator[Phrase]:
     if artifact.judge:
         yield ("Judge: ", Code(artifact.judge), ".")
     yield ("Sandbox: ", Code(artifact.sandbox_level), "; scorer: ", Code(artifact.scorer_version), ".")
+
+
+def _replayed(control: bool, judged_by: str) -> Iterator[Phrase]:
+    yield (
+        "Replay of recorded calls: a pass is agreement with what was answered then, which measures agreement with "
+        "history, not correctness.",
+    )
+    yield ("Agreement is decided by: ", Code(judged_by), ".")
+    if not control:
+        yield ("Dollars of the original: TokenJam's, of the day of each call; of the candidate: at the prices below.",)
+        yield (
+            "The candidate is asked what was recorded. Where the original was sent more (system text, history, cached "
+            "context), its answer lacks that and the saving looks larger than it is.",
+        )
 
 
 def _lacking(artifact: Artifact) -> Iterator[tuple[str, bool]]:

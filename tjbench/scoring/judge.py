@@ -85,8 +85,11 @@ class Judge:
         """What ended the asking, if anything did."""
         return self._ended.trouble if self._ended else None
 
-    def problems(self) -> tuple[str, ...]:
-        """What kept the judge from giving verdicts, most frequent first."""
+    def problems(self, *, private: bool = False) -> tuple[str, ...]:
+        """What kept the judge from giving verdicts, most frequent first; ``private`` without what may quote a task."""
+        if private and self._failures and self._ended is None:
+            count = self._failures.total()
+            return (f"judge {self.spec}: {count} {'verdict is' if count == 1 else 'verdicts are'} missing",)
         return tuple(
             f"judge {self.spec}: {count} {'verdict is' if count == 1 else 'verdicts are'} missing: {why}"
             for why, count in self._failures.most_common()

@@ -13,8 +13,9 @@ from tjbench.scoring.code import score_code
 from tjbench.scoring.json_answer import complete_json, score_json
 from tjbench.scoring.judge import Judge
 from tjbench.scoring.match import score_number, score_text
+from tjbench.scoring.overlap import score_overlap
 from tjbench.scoring.score import Cause, Score, failed
-from tjbench.suites.task import Check, JsonCheck, JudgedCheck, NumberCheck, Task, TextCheck, UnitTests
+from tjbench.suites.task import Check, JsonCheck, JudgedCheck, NumberCheck, OverlapCheck, Task, TextCheck, UnitTests
 
 SCORER_VERSION = "1"
 """Changes whenever the same answer could be scored differently; outcomes of different versions are not compared."""
@@ -54,6 +55,8 @@ def _checked(text: str, task: Task, box: Box | None, judge: Judge | None) -> Sco
             if judge is None:
                 raise ValueError("judged tasks need a judge")
             return judge.score(text, task)
+        case OverlapCheck():
+            return score_overlap(text, check)
         case _:
             assert_never(check)
 
@@ -63,7 +66,7 @@ def _answered(text: str, check: Check) -> bool:
     match check:
         case NumberCheck():
             return re.search(r"####\s*\S+\s|\\boxed\{[^{}]*\}", text) is not None
-        case TextCheck() | JudgedCheck():
+        case TextCheck() | JudgedCheck() | OverlapCheck():
             return False
         case JsonCheck():
             return complete_json(text)

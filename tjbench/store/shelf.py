@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from tjbench.compare.artifact import Artifact, Instant, RowKey, ShardRecord, too_many_unscored
+from tjbench.compare.artifact import Artifact, Instant, ReplayRecord, RowKey, ShardRecord, too_many_unscored
 from tjbench.config import SpecText
 from tjbench.errors import UsageError
 from tjbench.store.artifacts import MAX_BYTES, PATTERN, Loaded, load_path, parse_artifact
@@ -30,6 +30,7 @@ class Label:
     tokenjam_version: str
     created_at: datetime
     incomplete: bool
+    uncontrolled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ def label_of(artifact: Artifact, name: str) -> Label:
         tokenjam_version=artifact.tokenjam_version,
         created_at=artifact.created_at,
         incomplete=artifact.incomplete,
+        uncontrolled=artifact.uncontrolled,
     )
 
 
@@ -107,6 +109,7 @@ def read_label(content: bytes, name: str) -> Label:
         tokenjam_version=said.tokenjam_version,
         created_at=said.created_at,
         incomplete=too_many_unscored(said.n_unscored, said.n_tasks, said.unscored_tolerance_pct),
+        uncontrolled=said.replay is not None and not said.replay.control,
     )
 
 
@@ -129,6 +132,7 @@ class _Said(BaseModel):
     n_unscored: int
     unscored_tolerance_pct: float = 5.0
     shard: ShardRecord | None = None
+    replay: ReplayRecord | None = None
 
     @cached_property
     def key(self) -> RowKey:

@@ -78,7 +78,16 @@ class JudgedCheck:
     kind: Literal["judged"] = "judged"
 
 
-Check = NumberCheck | TextCheck | JsonCheck | UnitTests | JudgedCheck
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlapCheck:
+    """The answer's words overlap with those of ``reference`` by at least ``threshold`` (F1 of tokens, a proportion)."""
+
+    reference: str
+    threshold: float = 0.5
+    kind: Literal["overlap"] = "overlap"
+
+
+Check = NumberCheck | TextCheck | JsonCheck | UnitTests | JudgedCheck | OverlapCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,22 +100,31 @@ class Canned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One question with its check. ``id`` is unique within its suite."""
+    """One question with its check. ``id`` is unique within its suite.
+
+    ``salt`` goes into both hashes where prompt and check are private: a short text is guessed from its hash otherwise.
+    """
 
     id: str
     messages: tuple[Message, ...]
     check: Check
     canned: Canned | None = None
+    salt: str = ""
 
     @property
     def prompt_hash(self) -> str:
         """Names exactly what the model is shown."""
-        return digest([asdict(message) for message in self.messages])
+        return digest([*self._salted, *(asdict(message) for message in self.messages)])
 
     @property
     def check_hash(self) -> str:
         """Names exactly what decides the task; outcomes are paired on it."""
-        return digest(asdict(self.check))
+        check = asdict(self.check)
+        return digest([*self._salted, check] if self.salt else check)
+
+    @property
+    def _salted(self) -> list[object]:
+        return [self.salt] if self.salt else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
