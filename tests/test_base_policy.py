@@ -86,7 +86,7 @@ def test_a_hostile_pull_request_weakens_nothing() -> None:
         "[gate]",
         "[providers]",
         "[baseline]",
-        "[run] max_cost_usd, allow_unpriced, mock, reuse, max_age_days",
+        "[run] max_cost_usd, deadline_minutes, allow_unpriced, mock, reuse, max_age_days",
         "[mock]",
         "[[proof]] required, margin_pp, fail_on",
     ]

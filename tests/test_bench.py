@@ -23,6 +23,7 @@ from tjbench.models.mock import MockModel
 from tjbench.models.model import Finish, Model, ModelError, Request, Response, Sampling, Trouble
 from tjbench.pricing import Usage
 from tjbench.runner.attempt import Attempt
+from tjbench.runner.patience import Patience
 from tjbench.scoring.score import PASSED, Cause, Score, failed
 from tjbench.suites import load_suite
 from tjbench.suites.task import Suite
@@ -335,7 +336,7 @@ def test_calls_that_failed_are_told_most_frequent_first() -> None:
         return right(request)
 
     shop = Shop({BIG: sometimes, SMALL: refusing(Trouble.UNAVAILABLE, "openai:small: HTTP 503")})
-    result = run(shop, plan(sums(4)))
+    result = run(shop, plan(sums(4)), settings=Settings(patience=Patience(tries={})))
     assert result.problems == (
         "openai:small: 4 calls failed (unavailable): openai:small: HTTP 503",
         "openai:big: 1 call failed (timeout): openai:big: no answer in time",

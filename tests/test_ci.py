@@ -215,7 +215,7 @@ def test_a_call_that_failed_once_is_a_note(tmp_path: Path, before: Baseline) -> 
 
     decision = measured(tmp_path / "now", before, small=stumbles).decision
     assert decision.status is Status.PASS
-    assert "openai:small: 1 call failed (timeout): openai:small: no answer in time" in decision.notes
+    assert "openai:small: 1 call failed (timeout): openai:small: no answer in time (asked 2 times)" in decision.notes
 
 
 @pytest.mark.parametrize("fail_on", ["regression", "never"])

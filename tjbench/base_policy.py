@@ -13,7 +13,7 @@ def judged_by_base(head: Config, base: Config) -> tuple[Config, list[str]]:
     """
     tables = ("gate", "providers", "baseline", "judge")
     changed = [f"[{name}]" for name in tables if getattr(head, name) != getattr(base, name)]
-    kept = ("max_cost_usd", "allow_unpriced", "mock", "reuse", "max_age_days")
+    kept = ("max_cost_usd", "deadline_minutes", "allow_unpriced", "mock", "reuse", "max_age_days")
     run = head.run.model_copy(update={name: getattr(base.run, name) for name in kept})
     if run != head.run:
         changed.append(f"[run] {', '.join(kept)}")

@@ -28,9 +28,12 @@ from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
-from tjbench.runner.budget import Budget, BudgetedModel
+from tjbench.runner.budget import Budget
 from tjbench.runner.daemons import Daemons
-from tjbench.runner.pool import Job, run_attempts
+from tjbench.runner.deadline import Deadline
+from tjbench.runner.patience import Patience
+from tjbench.runner.patient import Throttles
+from tjbench.runner.pool import Job, Limits, run_attempts
 from tjbench.sandbox import Box, cores, open_box
 from tjbench.scoring.blame import suspect_scorer
 from tjbench.scoring.judge import Judge
@@ -98,11 +101,14 @@ class RowPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a run goes about it. ``max_cost_usd`` is a hard cap on what this run spends; ``None`` is no cap. In a
-    ``private`` run the tasks hold text of customers: nothing that may quote it goes into results."""
+    """How a run goes about it. ``max_cost_usd`` is a hard cap on what this run spends; ``None`` is no cap.
+    ``concurrency`` calls are in flight to each provider at most. In a ``private`` run the tasks hold text of customers:
+    nothing that may quote it goes into results."""
 
     concurrency: int = 16
     max_cost_usd: float | None = None
+    deadline: Deadline | None = None
+    patience: Patience = field(default_factory=Patience)
     mock: bool = False
     seed: int | None = None
     commit: str | None = None
@@ -180,13 +186,13 @@ class Bench:
             box = self._box(plans, stack)
             tested = self._begin_self_test(plans, box, beside)
             jobs = self._jobs(plans)
-            budget = self._budget()
-            judge = self._judge(budget, stack)
+            limits = self._limits()
+            judge = self._judge(limits, stack)
             for model in {id(job.model): job.model for job in jobs.values()}.values():
                 stack.callback(getattr(model, "close", lambda: None))
             if tested:
                 tested.result()
-            scored = self._scored(jobs, budget, Scorers(box=box, judge=judge))
+            scored = self._scored(jobs, limits, Scorers(box=box, judge=judge))
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
         spent = self._spent(scored, judge)
@@ -195,7 +201,8 @@ class Bench:
             measured=tuple(self._measured(plan, scored, finished, level) for plan in plans),
             spent_usd=spent,
             problems=_problems(scored, private=self.settings.private)
-            + (judge.problems(private=self.settings.private) if judge else ()),
+            + (judge.problems(private=self.settings.private) if judge else ())
+            + _summaries(limits),
             mock=self.settings.mock,
             misconfigured=any(attempt.trouble in USERS_TO_MEND for attempt, _ in scored.values())
             or (judge is not None and judge.trouble in USERS_TO_MEND),
@@ -246,14 +253,14 @@ class Bench:
         coded = [suite for suite in {id(plan.suite): plan.suite for plan in plans}.values() if suite.executes_code]
         return beside.submit(self.self_test, coded, box)
 
-    def _judge(self, budget: Budget | None, stack: ExitStack) -> Judge | None:
+    def _judge(self, limits: Limits, stack: ExitStack) -> Judge | None:
         if self.judge is None:
             return None
-        judge = Judge(BudgetedModel(self.judge, budget) if budget else self.judge)
+        judge = Judge(limits.held(self.judge))
         stack.callback(judge.close)
         return judge
 
-    def _scored(self, jobs: Mapping[JobKey, Job], budget: Budget | None, by: Scorers) -> dict[JobKey, Scored]:
+    def _scored(self, jobs: Mapping[JobKey, Job], limits: Limits, by: Scorers) -> dict[JobKey, Scored]:
         """Calls and scoring overlap: an answer is scored as it arrives, on as many threads as there are cores, or as
         calls may be in flight where a judge is asked."""
         names = {id(job): key for key, job in jobs.items()}
@@ -263,16 +270,29 @@ class Bench:
             self.watch(job.model.spec, attempt, score)
             return names[id(job)], (attempt, score)
 
-        calls = self.settings.concurrency
         with (
             Daemons(cores(), name="score", grace_s=GRACE_S) as scorers,
-            Daemons(calls, name="judge", grace_s=GRACE_S) as judges,
+            Daemons(limits.concurrency, name="judge", grace_s=GRACE_S) as judges,
         ):
             waiting = [
                 (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(partial(settle, job, attempt))
-                for job, attempt in run_attempts(list(jobs.values()), concurrency=calls, budget=budget)
+                for job, attempt in run_attempts(jobs.values(), limits)
             ]
             return dict(future.result() for future in waiting)
+
+    def _limits(self) -> Limits:
+        settings = self.settings
+        if settings.mock:
+            return Limits(concurrency=settings.concurrency)
+        throttles = Throttles(
+            settings.concurrency, patience=settings.patience, say=self.warn, deadline=settings.deadline
+        )
+        return Limits(
+            concurrency=settings.concurrency,
+            budget=self._budget(),
+            throttles=throttles,
+            deadline=settings.deadline,
+        )
 
     def _budget(self) -> Budget | None:
         cap = self.settings.max_cost_usd
@@ -415,6 +435,10 @@ def _without_text(trial: Trial) -> Trial:
     """The trial without what a provider or a judge said; a score's own words are numbers."""
     said = trial.detail.partition(": ")[0] if trial.cause == Cause.WRONG_ANSWER else ""
     return replace(trial, detail=said)
+
+
+def _summaries(limits: Limits) -> tuple[str, ...]:
+    return limits.throttles.summaries() if limits.throttles else ()
 
 
 def _problems(scored: Mapping[JobKey, Scored], *, private: bool = False) -> tuple[str, ...]:

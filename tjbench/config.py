@@ -156,6 +156,7 @@ class Run(_Table):
 
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
     max_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    deadline_minutes: Annotated[float, Field(gt=0, le=100_000)] | None = None
     allow_unpriced: bool = False
     mock: Literal["auto"] | bool = "auto"
     reuse: Literal["never", "original", "all"] = "original"

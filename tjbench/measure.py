@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from tjbench.models.model import Model
 from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Stored
 from tjbench.rows import Rows, judge_of, mock_opener
+from tjbench.runner.deadline import Deadline
 from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS, SCRIPTED, ScriptedJudge, judge_messages
 from tjbench.store.artifacts import require_directory, write_artifact
 from tjbench.suites.task import JudgedCheck
@@ -43,6 +45,7 @@ class MeasureRun:
     self_test: SelfTest = field(default=lambda _suites, _box: None)
     stored: Stored = field(default_factory=Stored)
     private: bool = False
+    begun: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +92,14 @@ def _again(plan: RowPlan, ids: set[str]) -> RowPlan:
 
 def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
     seed = next((proof.seed for proof in run.config.proof if proof.seed is not None), None)
+    minutes = run.config.run.deadline_minutes
     return Bench(
         snapshot=run.snapshot,
         open_model=mock_opener(run.config, seed) if run.mock else run.open_live(run.config),
         settings=Settings(
             concurrency=run.config.run.concurrency,
             max_cost_usd=cap_usd,
+            deadline=Deadline(minutes=minutes, begun=run.begun) if minutes is not None else None,
             mock=run.mock,
             seed=seed,
             commit=run.commit,

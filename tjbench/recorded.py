@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, replace
+from math import isclose, isfinite
 
 from tjbench.bench import ReplayPlan, RowPlan
 from tjbench.compare.artifact import RECOMMENDED
@@ -177,12 +177,32 @@ def recorded(turn: Turn, choice: Choice) -> Trial:
 
 
 def _cost(turn: Turn, choice: Choice) -> float | None:
+    """As TokenJam stored it, where that is a price; else its price of that instant, and its guess where it has none."""
     if turn.usage is None:
         return None
-    if turn.cost_usd is not None and isfinite(turn.cost_usd) and turn.cost_usd >= 0:
-        return round(turn.cost_usd, 8)
+    stored = turn.cost_usd if turn.cost_usd is not None and isfinite(turn.cost_usd) and turn.cost_usd >= 0 else None
+    if stored is not None and not is_guess(turn, choice.snapshot):
+        return round(stored, 8)
     rates = _rates_then(turn, choice)
-    return None if rates.source == "default" else cost_usd(turn.usage, rates)
+    if rates.source != "default":
+        return cost_usd(turn.usage, rates)
+    return None if stored is None else round(stored, 8)
+
+
+def is_guess(turn: Turn, snapshot: Snapshot) -> bool:
+    """Whether TokenJam's dollars of the call are its placeholder's. Stores before 0.6.4 and exports do not say it: there
+    dollars that are the placeholder's to the last digit tell (cached tokens were free in it before 0.6.2)."""
+    if turn.guessed is not None or turn.usage is None or turn.cost_usd is None:
+        return bool(turn.guessed)
+    free_cache = replace(snapshot.placeholder, cache_read=0.0, cache_write=0.0)
+    guesses = (cost_usd(turn.usage, rates) for rates in (snapshot.placeholder, free_cache))
+    return any(isclose(turn.cost_usd, guess, abs_tol=1e-9) for guess in guesses)
+
+
+def is_unpriced(turn: Turn, choice: Choice) -> bool:
+    """Whether only a placeholder tells what the call cost."""
+    guessed = turn.cost_usd is not None and is_guess(turn, choice.snapshot)
+    return guessed and _rates_then(turn, choice).source == "default"
 
 
 def _rates_then(turn: Turn, choice: Choice) -> Rates:

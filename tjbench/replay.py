@@ -15,7 +15,7 @@ from tjbench.config import Config, ModelSpec
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import estimate, measure
 from tjbench.progress import Progress
-from tjbench.recorded import Choice, choose, plan_replay
+from tjbench.recorded import Choice, choose, is_unpriced, plan_replay
 from tjbench.report.html import render_artifact_html
 from tjbench.report.markdown import render_artifact
 from tjbench.report.units import counted, number
@@ -83,7 +83,7 @@ def replay(request: ReplayRequest, place: Workplace, *, stdout: TextIO, stderr: 
     wanted = replace(selection, originals=frozenset(choice.pairs), limit=request.limit)
     with open_history(path, wanted, held) as history:
         turns, census = list(history.turns(wanted)), history.census
-    people.writelines(f"{line}\n" for line in _about(turns, request))
+    people.writelines(f"{line}\n" for line in _about(turns, request, choice))
     config = _with_judge(request)
     rows = Rows(plans=plan_replay(turns, choice, census, config, control=request.control), policies={})
     if request.dry_run:
@@ -208,8 +208,8 @@ def nothing_to_replay(census: Census) -> IncompleteError:
     )
 
 
-def _about(turns: Sequence[Turn], request: ReplayRequest) -> Iterator[str]:
-    """What a reader must know of the turns that are replayed."""
+def _about(turns: Sequence[Turn], request: ReplayRequest, choice: Choice) -> Iterator[str]:
+    """What a reader must know of the turns that are replayed. With a control recorded dollars are in no comparison."""
     limited = f", the first {number(request.limit)} in time" if request.limit is not None else ""
     yield f"replaying {counted(len(turns), 'call')}{limited}"
     notes: Iterable[tuple[int, str]] = (
@@ -222,8 +222,14 @@ def _about(turns: Sequence[Turn], request: ReplayRequest) -> Iterator[str]:
             sum(turn.is_partial for turn in turns),
             "sent with more than was recorded, by their tokens (system text, history)",
         ),
-        (sum(turn.usage is None for turn in turns), "without tokens: their dollars are not compared"),
-        (sum(turn.guessed for turn in turns), "of a model without a known price: their dollars are TokenJam's guess"),
+        (
+            0 if request.control else sum(turn.usage is None for turn in turns),
+            "without tokens: their dollars are not compared",
+        ),
+        (
+            0 if request.control else sum(is_unpriced(turn, choice) for turn in turns),
+            "of a model without a known price: their dollars are TokenJam's guess",
+        ),
     )
     for count, what in notes:
         if count:

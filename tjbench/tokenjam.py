@@ -42,6 +42,7 @@ class Snapshot:
     ``mapped`` are the models that its map names. ``batch`` has what its batch variant bills, where it knows one, and
     ``dated`` every price with its first instant (``None``: always) of a model whose price changes by date.
     ``overrides`` are price files in force, ``ignored_overrides`` those that were found and not applied.
+    ``placeholder`` is what it bills for a model that it does not know.
     """
 
     version: str
@@ -54,6 +55,7 @@ class Snapshot:
     mapped: tuple[ModelSpec, ...] = ()
     batch: Mapping[ModelSpec, Rates] = field(default_factory=dict)
     dated: Mapping[ModelSpec, tuple[tuple[datetime | None, Rates], ...]] = field(default_factory=dict)
+    placeholder: Rates
 
     def why_none(self, spec: ModelSpec) -> str:
         """Why there is no candidate for ``spec``: no cheaper one is known, or the model itself is not."""
@@ -297,6 +299,7 @@ def _snapshot(
             )
             for provider, model, steps in reply.dated
         },
+        placeholder=_rates(reply.placeholder, "default", at),
     )
 
 

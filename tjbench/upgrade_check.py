@@ -175,7 +175,11 @@ def run_pending(check: UpgradeCheck, request: UpgradeRequest, place: Workplace, 
     with place.opened(config, check.after, progress, request.options) as run:
 
         def watch(spec: ModelSpec, attempt: Attempt, score: Score) -> None:
-            if not run.mock and attempt.reused_from is None and attempt.trouble is not Trouble.BUDGET:
+            if (
+                not run.mock
+                and attempt.reused_from is None
+                and attempt.trouble not in {Trouble.BUDGET, Trouble.DEADLINE}
+            ):
                 calls.append(spec)
             progress.watch(spec, attempt, score)
 

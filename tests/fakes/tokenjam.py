@@ -76,4 +76,5 @@ def snapshot(
             )
             for spec, (into, out) in prices.items()
         },
+        placeholder=Rates(input=0.5, output=2.0, cache_read=0, cache_write=0, source="default", at=AT),
     )

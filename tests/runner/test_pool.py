@@ -11,7 +11,7 @@ from tjbench.config import ModelSpec
 from tjbench.models.model import Model, ModelError, Request, Response, Sampling, Trouble
 from tjbench.pricing import Usage
 from tjbench.runner.budget import Budget
-from tjbench.runner.pool import Job, run_attempts
+from tjbench.runner.pool import Job, Limits, run_attempts
 from tjbench.suites.task import Message, NumberCheck, Task
 
 
@@ -32,7 +32,7 @@ def fail_from(number: int, trouble: Trouble) -> Callable[[Request], Response]:
 
 
 def test_every_job_comes_back_once_with_its_own_attempt() -> None:
-    done = list(run_attempts(jobs(50, FakeModel()), concurrency=7))
+    done = list(run_attempts(jobs(50, FakeModel()), Limits(concurrency=7)))
     assert len(done) == 50
     assert {job.task.id for job, _ in done} == {f"t{n}" for n in range(50)}
     assert all(attempt.text == f"answer to {job.task.id}" == f"answer to {attempt.task_id}" for job, attempt in done)
@@ -52,7 +52,7 @@ def test_as_many_calls_as_allowed_are_in_flight_and_never_more() -> None:
             now -= 1
         return response()
 
-    assert len(list(run_attempts(jobs(20, FakeModel(answer)), concurrency=4))) == 20
+    assert len(list(run_attempts(jobs(20, FakeModel(answer)), Limits(concurrency=4)))) == 20
     assert most == 4
 
 
@@ -64,7 +64,7 @@ def test_attempts_come_as_they_finish_while_others_still_run() -> None:
             assert release.wait(10)
         return response()
 
-    attempts = run_attempts(jobs(3, FakeModel(answer)), concurrency=2)
+    attempts = run_attempts(jobs(3, FakeModel(answer)), Limits(concurrency=2))
     first, second = next(attempts), next(attempts)
     assert {first[0].task.id, second[0].task.id} == {"t1", "t2"}
     release.set()
@@ -74,7 +74,7 @@ def test_attempts_come_as_they_finish_while_others_still_run() -> None:
 @pytest.mark.parametrize("trouble", [Trouble.AUTHENTICATION, Trouble.QUOTA, Trouble.NOT_FOUND])
 def test_permanent_trouble_ends_the_asking_and_the_rest_is_handed_back_with_it(trouble: Trouble) -> None:
     model = FakeModel(fail_from(5, trouble))
-    done = list(run_attempts(jobs(40, model), concurrency=1))
+    done = list(run_attempts(jobs(40, model), Limits(concurrency=1)))
     assert len(model.asked) == 6
     assert [attempt.trouble for _, attempt in done] == [None] * 5 + [trouble] * 35
     assert done[-1][1].error == f"not asked, for the run had ended: no: {trouble}"
@@ -82,7 +82,7 @@ def test_permanent_trouble_ends_the_asking_and_the_rest_is_handed_back_with_it(t
 
 def test_passing_trouble_does_not_end_the_asking() -> None:
     model = FakeModel(fail_from(5, Trouble.UNAVAILABLE))
-    done = list(run_attempts(jobs(20, model), concurrency=2))
+    done = list(run_attempts(jobs(20, model), Limits(concurrency=2)))
     assert len(model.asked) == len(done) == 20
 
 
@@ -95,7 +95,7 @@ def test_on_done_hears_of_every_attempt_one_at_a_time() -> None:
         heard.append(job.task.id)
         inside.release()
 
-    list(run_attempts(jobs(30, FakeModel()), concurrency=8, on_done=on_done))
+    list(run_attempts(jobs(30, FakeModel()), Limits(concurrency=8), on_done=on_done))
     assert sorted(heard) == sorted(f"t{n}" for n in range(30))
 
 
@@ -104,7 +104,7 @@ def test_bug_in_a_model_comes_out_with_its_own_traceback() -> None:
         raise ZeroDivisionError("a bug")
 
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        list(run_attempts(jobs(10, FakeModel(broken)), concurrency=3))
+        list(run_attempts(jobs(10, FakeModel(broken)), Limits(concurrency=3)))
 
 
 def test_leaving_early_stops_the_asking_and_waits_for_calls_in_flight() -> None:
@@ -117,7 +117,7 @@ def test_leaving_early_stops_the_asking_and_waits_for_calls_in_flight() -> None:
 
     model = FakeModel(answer)
     with pytest.raises(KeyboardInterrupt):
-        for _ in run_attempts(jobs(1000, model), concurrency=4):
+        for _ in run_attempts(jobs(1000, model), Limits(concurrency=4)):
             raise KeyboardInterrupt
     assert len(finished) == len(model.asked) <= 12
     asked = len(model.asked)
@@ -131,7 +131,7 @@ def test_cap_stops_spending_before_it_is_passed_and_says_so() -> None:
     model = FakeModel(lambda _: response(usage=Usage(output=10)))
     warnings: list[tuple[float, float]] = []
     budget = Budget(0.505, lambda _, usage: usage.output * 0.001, lambda spent, cap: warnings.append((spent, cap)))
-    done = list(run_attempts(jobs(60, model), concurrency=6, budget=budget))
+    done = list(run_attempts(jobs(60, model), Limits(concurrency=6, budget=budget)))
     assert len(model.asked) == 41
     assert [attempt.trouble for _, attempt in done].count(Trouble.BUDGET) == 19
     assert budget.spent_usd == pytest.approx(0.41)
@@ -152,4 +152,4 @@ def test_unknown_price_under_a_cap_comes_out_of_the_run() -> None:
         raise UsageError(f"the price of {spec} is not known")
 
     with pytest.raises(UsageError, match="price of openai:gpt-test"):
-        list(run_attempts(jobs(3, FakeModel()), concurrency=2, budget=Budget(1.0, price)))
+        list(run_attempts(jobs(3, FakeModel()), Limits(concurrency=2, budget=Budget(1.0, price))))

@@ -191,7 +191,8 @@ def test_a_judge_that_fails_leaves_the_attempt_unscored(trouble: Trouble) -> Non
     judge = Judge(failing(trouble, "busy"))
     score = judge.score("a", task())
     assert score.passed is None
-    assert score.cause is (Cause.BUDGET if trouble is Trouble.BUDGET else Cause.JUDGE_ERROR)
+    ended = {Trouble.BUDGET: Cause.BUDGET, Trouble.DEADLINE: Cause.DEADLINE}
+    assert score.cause is ended.get(trouble, Cause.JUDGE_ERROR)
     assert "busy" in score.detail
     assert judge.problems() == ("judge openai:gpt-test: 1 verdict is missing: busy",)
     assert judge.trouble is (trouble if trouble.permanent else None)

@@ -71,6 +71,7 @@ def ci(
     ] = "auto",
     mock: options.LiveUnlessMock = None,
     max_cost_usd: options.MaxCost = None,
+    deadline_minutes: options.DeadlineMinutes = None,
     allow_unpriced: options.AllowUnpriced = False,
     concurrency: options.Concurrency = None,
     data: options.Data = None,
@@ -110,6 +111,7 @@ def ci(
     flags = {
         "mock": mock,
         "max_cost_usd": max_cost_usd,
+        "deadline_minutes": deadline_minutes,
         "allow_unpriced": allow_unpriced or None,
         "concurrency": concurrency,
         "data": data,

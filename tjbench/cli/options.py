@@ -23,6 +23,9 @@ Out = Annotated[Path, typer.Option(help="Directory for artifacts.")]
 Data = Annotated[str | None, typer.Option(help="A local file with the rows of a suite that lives on a hub.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost-usd", min=0, help="Spend no more than this many dollars.")]
+DeadlineMinutes = Annotated[
+    float | None, typer.Option("--deadline-minutes", help="Start no call after this many minutes.")
+]
 AllowUnpriced = Annotated[
     bool, typer.Option("--allow-unpriced", help="Keep a cap even where a model's price is a guess or 0 by an override.")
 ]

@@ -31,6 +31,7 @@ def run(
     mock: options.Mock = None,
     concurrency: options.Concurrency = None,
     max_cost_usd: options.MaxCost = None,
+    deadline_minutes: options.DeadlineMinutes = None,
     allow_unpriced: options.AllowUnpriced = False,
     out: options.Out = Path("results"),
     html: options.Html = None,
@@ -68,6 +69,7 @@ def run(
     calls = {
         "concurrency": concurrency or 16,
         "max_cost_usd": max_cost_usd,
+        "deadline_minutes": deadline_minutes,
         "allow_unpriced": allow_unpriced,
         "mock": "auto" if mock is None else mock,
     }

@@ -14,7 +14,7 @@ from tjbench.compare.pair import Change, Pair, measure_change, p_text, rank_brok
 from tjbench.compare.policy import GatePolicy
 from tjbench.compare.stats import Verdict
 
-BUDGET = "budget"
+_ENDED = {"budget": "the cap --max-cost-usd was reached", "deadline": "the deadline --deadline-minutes had passed"}
 NOT_ONCE_CORRECTED = "significant alone, not once corrected for all rows"
 
 
@@ -120,8 +120,9 @@ def _attribution_p(who: Attribution | None) -> AttributionP | None:
 
 
 def _why_incomplete(head: Artifact) -> str:
-    capped = any(trial.cause == BUDGET for task in head.tasks for trial in (task.original, task.candidate))
-    return f"{head.verdict_reason}; the cap --max-cost-usd was reached" if capped else head.verdict_reason
+    causes = {trial.cause for task in head.tasks for trial in (task.original, task.candidate)}
+    ended = [words for cause, words in _ENDED.items() if cause in causes]
+    return "; ".join([head.verdict_reason, *ended])
 
 
 def _untested(row: Row, tests: Corrected) -> str:

@@ -12,6 +12,7 @@ from tjbench.config import ModelSpec
 from tjbench.models.model import Finish, Request, Response
 from tjbench.models.parameters import Accepted, Parameters
 from tjbench.models.sdk import SdkModel
+from tjbench.models.transport import http_client
 from tjbench.pricing import Usage
 
 _FINISH = {
@@ -24,9 +25,8 @@ _FINISH = {
 
 
 class AnthropicModel(SdkModel):
-    """System messages go out as the ``system`` parameter. ``model_id`` is what the API calls the
-    model when that differs from the spec. ``retries`` bounds how often the SDK asks again after 408,
-    409, 429, 5xx and broken connections."""
+    """System messages go out as the ``system`` parameter. ``model_id`` is what the API calls the model when that
+    differs from the spec. ``timeout_s`` bounds one call, its body included."""
 
     def __init__(
         self,
@@ -36,15 +36,14 @@ class AnthropicModel(SdkModel):
         key: str,
         model_id: str | None = None,
         secrets: Iterable[str] = (),
-        retries: int = 4,
         timeout_s: float = 300.0,
     ) -> None:
         client = anthropic.Anthropic(
             base_url=base_url,
             api_key=key,
-            max_retries=retries,
+            max_retries=0,
             timeout=timeout_s,
-            http_client=anthropic.DefaultHttpxClient(follow_redirects=False),  # a key goes to no other host
+            http_client=http_client(anthropic, timeout_s),
         )
         super().__init__(spec, anthropic, client, Accepted("temperature"), [key, *secrets])
         self._id = model_id or spec.model

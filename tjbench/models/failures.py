@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from tjbench.models.model import Trouble
 
@@ -64,6 +67,35 @@ def words_of(body: str) -> str:
         return str(error)
     parts = (error.get(name) for name in ("message", "detail", "code", "type", "status", "param"))
     return " · ".join(str(part) for part in parts if part)
+
+
+def retry_after_s(headers: Mapping[str, str], body: str = "", now: datetime | None = None) -> float | None:
+    """How long a provider asks to wait, in seconds: ``retry-after-ms``, ``retry-after`` in seconds or as an HTTP date
+    (RFC 9110 §10.2.3), or Google's ``retryDelay`` in the body. Names of ``headers`` are matched without case."""
+    by_name = {name.lower(): value for name, value in headers.items()}
+    in_body = re.search(r'"retryDelay":\s*"([\d.]+)s"', body)
+    for text, unit in (
+        (by_name.get("retry-after-ms"), 0.001),
+        (by_name.get("retry-after"), 1.0),
+        (in_body and in_body[1], 1.0),
+    ):
+        if not text:
+            continue
+        try:
+            told = float(text) * unit
+        except ValueError:
+            told = _seconds_until(text, now or datetime.now(UTC))
+        if math.isfinite(told) and told >= 0:
+            return told
+    return None
+
+
+def _seconds_until(date: str, now: datetime) -> float:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    return max(0.0, (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp() - now.timestamp())
 
 
 class Redactor:

@@ -68,6 +68,7 @@ class Trouble(StrEnum):
     FILTERED = "filtered"
     MALFORMED = "malformed"
     BUDGET = "budget"
+    DEADLINE = "deadline"
 
     @property
     def permanent(self) -> bool:
@@ -75,11 +76,16 @@ class Trouble(StrEnum):
 
 
 class ModelError(Exception):
-    """A call that brought no answer. ``str(error)`` is fit to be shown: it never holds a key."""
+    """A call that brought no answer. ``str(error)`` is fit to be shown: it never holds a key. ``retry_after_s`` is how
+    long the provider asks to wait; ``unreached``: there was no connection."""
 
-    def __init__(self, trouble: Trouble, message: str) -> None:
+    def __init__(
+        self, trouble: Trouble, message: str, *, retry_after_s: float | None = None, unreached: bool = False
+    ) -> None:
         super().__init__(message)
         self.trouble = trouble
+        self.retry_after_s = retry_after_s
+        self.unreached = unreached
 
 
 class Model(Protocol):

@@ -14,14 +14,15 @@ from tjbench.models.failures import trouble_of, words_of
 from tjbench.models.model import Finish, ModelError, Request, Response, Trouble
 from tjbench.models.parameters import Accepted, Parameters
 from tjbench.models.sdk import SdkModel
+from tjbench.models.transport import http_client
 from tjbench.pricing import Usage
 
 _FINISH = {"stop": Finish.STOP, "eos": Finish.STOP, "length": Finish.LENGTH, "content_filter": Finish.FILTERED}
 
 
 class OpenAIModel(SdkModel):
-    """``model_id`` is what the API calls the model when that differs from the spec. ``retries`` bounds how often the
-    SDK asks again after 408, 409, 429, 5xx and broken connections; it waits up to two minutes when told to."""
+    """``model_id`` is what the API calls the model when that differs from the spec. ``timeout_s`` bounds one call,
+    its body included."""
 
     def __init__(
         self,
@@ -31,15 +32,14 @@ class OpenAIModel(SdkModel):
         key: str,
         model_id: str | None = None,
         secrets: Iterable[str] = (),
-        retries: int = 4,
         timeout_s: float = 300.0,
     ) -> None:
         client = openai.OpenAI(
             base_url=base_url,
             api_key=key,
-            max_retries=retries,
+            max_retries=0,
             timeout=timeout_s,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),  # a key goes to no other host
+            http_client=http_client(openai, timeout_s),
             default_headers=None if spec.provider == "openai" else _headers_of_its_own(key),
         )
         super().__init__(spec, openai, client, Accepted("temperature", "seed"), [key, *secrets])

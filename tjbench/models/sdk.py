@@ -11,14 +11,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from tjbench.config import ModelSpec
-from tjbench.models.failures import Redactor, trouble_of, words_of
+from tjbench.models.failures import Redactor, retry_after_s, trouble_of, words_of
 from tjbench.models.model import ModelError, Request, Response, Trouble
 from tjbench.models.parameters import Accepted, Parameters
 
 
 class SdkModel(ABC):
     """One model behind one base URL. ``sdk`` is the provider's module, whose exceptions and raw responses the OpenAI
-    and Anthropic packages name alike; ``client`` is its client, which retries and honours ``Retry-After``."""
+    and Anthropic packages name alike; ``client`` is its client, which asks once: ``runner`` asks again."""
 
     def __init__(
         self, spec: ModelSpec, sdk: ModuleType, client: Any, accepted: Accepted, secrets: Iterable[str]
@@ -59,11 +59,16 @@ class SdkModel(ABC):
             raw = self._send(request, sent)
         except self._sdk.APIStatusError as error:
             words = words_of(error.response.text)
-            return self._failure(trouble_of(error.status_code, words), f"HTTP {error.status_code}: {words}")
+            told = retry_after_s(error.response.headers, error.response.text)
+            return self._failure(trouble_of(error.status_code, words), f"HTTP {error.status_code}: {words}", told)
         except self._sdk.APITimeoutError:
             return self._failure(Trouble.TIMEOUT, "no answer in time")
         except self._sdk.APIConnectionError as error:
-            return self._failure(Trouble.UNAVAILABLE, f"no connection: {error.__cause__ or error}")
+            if getattr(error.__cause__, "answer_began", False):
+                return self._failure(Trouble.MALFORMED, "the answer broke off")
+            unreached = type(error.__cause__).__name__ == "ConnectError"  # of httpx, or of its successor
+            words = f"no connection: {error.__cause__ or error}"
+            return self._failure(Trouble.UNAVAILABLE, words, unreached=unreached)
         except UnicodeEncodeError:
             return self._failure(Trouble.BAD_REQUEST, "the prompt holds text that is not valid Unicode")
         except (self._sdk.APIError, ValueError) as error:
@@ -78,5 +83,8 @@ class SdkModel(ABC):
         latency_s = raw.http_response.elapsed.total_seconds()
         return replace(answer, latency_s=latency_s, request_id=raw.request_id or answer.request_id, sent=sent)
 
-    def _failure(self, trouble: Trouble, words: str) -> ModelError:
-        return ModelError(trouble, self._redact(f"{self._spec}: {words}"))
+    def _failure(
+        self, trouble: Trouble, words: str, retry_after_s: float | None = None, *, unreached: bool = False
+    ) -> ModelError:
+        shown = self._redact(f"{self._spec}: {words}")
+        return ModelError(trouble, shown, retry_after_s=retry_after_s, unreached=unreached)

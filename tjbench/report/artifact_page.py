@@ -40,7 +40,10 @@ UNSCORED = tuple(
         "lower bound (95 %)",
     )
 )
-BUDGET = "budget"
+ENDED = {
+    "budget": "The cap --max-cost-usd was reached: the calls left were not made.",
+    "deadline": "The deadline --deadline-minutes had passed: the calls left were not made.",
+}
 
 
 def artifact_page(artifact: Artifact) -> Page:
@@ -59,8 +62,8 @@ def artifact_page(artifact: Artifact) -> Page:
 def _lead(artifact: Artifact) -> Iterator[Phrase]:
     if artifact.verdict_reason:
         yield (sentence(artifact.verdict_reason),)
-    if any(trial.cause == BUDGET for _, trials in _by_role(artifact) for trial in trials):
-        yield ("The cap --max-cost-usd was reached: the calls left were not made.",)
+    causes = {trial.cause for _, trials in _by_role(artifact) for trial in trials}
+    yield from ((words,) for cause, words in ENDED.items() if cause in causes)
 
 
 def _alerts(artifact: Artifact) -> Iterator[Phrase]:

@@ -92,8 +92,12 @@ class BudgetedModel:
     def spec(self) -> ModelSpec:
         return self._model.spec
 
+    def recall(self, request: Request) -> Response | None:
+        """The kept answer to ``request``, if there is one; asks nobody."""
+        return self._model.recall(request) if isinstance(self._model, CachedModel) else None
+
     def answer(self, request: Request) -> Response:
-        kept = self._model.recall(request) if isinstance(self._model, CachedModel) else None
+        kept = self.recall(request)
         if kept is not None:
             return kept
         reserved = self._budget.reserve(self.spec, request)

@@ -73,7 +73,8 @@ class Judge:
         try:
             verdict = self._verdict(task, judge_messages(task, check, answer))
         except ModelError as error:
-            cause = Cause.BUDGET if error.trouble is Trouble.BUDGET else Cause.JUDGE_ERROR
+            ended = {Trouble.BUDGET: Cause.BUDGET, Trouble.DEADLINE: Cause.DEADLINE}
+            cause = ended.get(error.trouble, Cause.JUDGE_ERROR)
             return failed(cause, f"the judge gave no verdict: {error}")
         if verdict.score >= _MOST * check.threshold:
             return PASSED

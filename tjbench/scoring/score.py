@@ -28,6 +28,7 @@ class Cause(StrEnum):
     PROVIDER_ERROR = "provider_error"
     HARNESS = "harness"
     BUDGET = "budget"
+    DEADLINE = "deadline"
     JUDGE_ERROR = "judge_error"
 
     @property
@@ -37,7 +38,15 @@ class Cause(StrEnum):
 
 
 _UNSCORED = frozenset(
-    {Cause.TRUNCATED, Cause.FILTERED, Cause.PROVIDER_ERROR, Cause.HARNESS, Cause.BUDGET, Cause.JUDGE_ERROR}
+    {
+        Cause.TRUNCATED,
+        Cause.FILTERED,
+        Cause.PROVIDER_ERROR,
+        Cause.HARNESS,
+        Cause.BUDGET,
+        Cause.DEADLINE,
+        Cause.JUDGE_ERROR,
+    }
 )
 
 

@@ -77,7 +77,12 @@ def _answered(text: str, check: Check) -> bool:
             assert_never(check)
 
 
+_CAUSES = {
+    Trouble.FILTERED: Cause.FILTERED,
+    Trouble.BUDGET: Cause.BUDGET,
+    Trouble.DEADLINE: Cause.DEADLINE,
+}
+
+
 def _cause_of(trouble: Trouble) -> Cause:
-    if trouble is Trouble.FILTERED:
-        return Cause.FILTERED
-    return Cause.BUDGET if trouble is Trouble.BUDGET else Cause.PROVIDER_ERROR
+    return _CAUSES.get(trouble, Cause.PROVIDER_ERROR)

@@ -202,7 +202,7 @@ def _turn(row: Sequence[Any]) -> Turn | None:
         at=_instant(at),
         latency_s=seconds,
         has_tools=conversation.has_tools,
-        guessed=source == "default_fallback",
+        guessed=None if source is None else source == "default_fallback",
     )
 
 

@@ -59,8 +59,8 @@ class Turn:
 
     ``id`` and ``salt`` come from the record's own ids, never from text: the first is shown, the second only hashed.
     ``usage`` and ``cost_usd`` (as TokenJam priced the call at ``at``) are ``None`` where they were not recorded;
-    ``has_tools``: tool calls in the conversation stand in ``messages`` as text. ``guessed``: TokenJam priced the call
-    by its placeholder.
+    ``has_tools``: tool calls in the conversation stand in ``messages`` as text. ``guessed``: whether TokenJam priced the
+    call by its placeholder; ``None`` where the record does not say.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Turn:
     at: datetime | None = None
     latency_s: float | None = None
     has_tools: bool = False
-    guessed: bool = False
+    guessed: bool | None = None
 
     @property
     def is_partial(self) -> bool:
