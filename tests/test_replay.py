@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.provider import Ask, FakeProvider, Reply
+from tests.fakes.shared import shared
 from tests.fakes.telemetry import make_store, span
 from tests.fakes.terminal import Terminal, open_terminal
 from tjbench.compare.artifact import Artifact
@@ -152,6 +153,38 @@ def test_a_dated_price_is_that_of_the_instant_of_each_call(terminal: Terminal) -
     terminal.tjb("replay", *history(terminal, spans), *SMALL, "--mock")
     costs = sorted(task.original.stated_cost_usd or 0 for task in one(terminal).tasks)
     assert costs == pytest.approx([(100 * p + 10 * 5 * p + 500 * p / 10) / 1e6 for p in (2, 3)])
+
+
+def test_dollars_that_tokenjam_guessed_then_are_its_price_of_that_instant_where_it_has_one(terminal: Terminal) -> None:
+    """A store of before 0.6.4 does not say what was guessed: there the placeholder, $0.5 in and $2 out, tells."""
+    spans = [
+        *calls(1, cost_usd=(100 * 0.5 + 10 * 2) / 1e6),
+        *calls(1, span_id="b" * 16, model="strange", cost_usd=(100 * 0.5 + 10 * 2) / 1e6),
+        *calls(1, span_id="c" * 16, model="strange-but-told", cost_usd=0.02),
+    ]
+    make_store(terminal.root / "t.duckdb", spans, newer=False)
+    said = terminal.tjb("replay", "--telemetry", "t.duckdb", *SMALL, "--mock", "--json")
+    found = {a["original_model"]: a for a in json.loads(said.out)["artifacts"]}
+    assert found["openai:big"]["original_cost_usd"] == pytest.approx((100 * 10 + 10 * 30) / 1e6)
+    assert found["openai:big"]["priced_with_defaults"] is False
+    assert found["openai:strange"]["original_cost_usd"] == pytest.approx(70e-6)
+    assert found["openai:strange"]["priced_with_defaults"] is True
+    assert found["openai:strange-but-told"]["original_cost_usd"] == pytest.approx(0.02)
+    assert "1 of a model without a known price" in said.err
+    rerun = terminal.tjb("replay", "--telemetry", "t.duckdb", *SMALL, "--mock", "--control")
+    assert "without a known price" not in rerun.out  # recorded dollars are in no comparison then
+
+
+@pytest.mark.parametrize("name", ["telemetry_0_5_2.duckdb", "telemetry_0_7_0.duckdb"])
+def test_both_stores_cost_what_the_installed_tokenjam_bills_at_each_instant(terminal: Terminal, name: str) -> None:
+    """0.5.2 billed its placeholder for sonnet-5 and deepseek-chat, which 0.7.0 knows; four models neither knows."""
+    terminal.environ.pop("TJBENCH_TOKENJAM_PYTHON", None)
+    said = terminal.tjb("replay", "--telemetry", str(shared(f"telemetry/{name}")), *SMALL, "--mock", "--json")
+    costs = {a["original_model"]: a["original_cost_usd"] for a in json.loads(said.out)["artifacts"]}
+    assert costs["anthropic:claude-sonnet-5"] == pytest.approx((1000 * (2 + 3) + 100 * (10 + 15)) / 1e6)
+    assert costs["anthropic:claude-opus-4-8[1m]"] == pytest.approx((200 * 5 + 10 * 25) / 1e6)
+    assert costs["deepseek:deepseek-chat"] == pytest.approx((30 * 0.14 + 4 * 0.28) / 1e6)
+    assert "4 of a model without a known price" in said.err
 
 
 def test_each_original_is_an_artifact_of_its_own(terminal: Terminal) -> None:

@@ -190,8 +190,11 @@ def _cost(turn: Turn, choice: Choice) -> float | None:
 
 
 def is_guess(turn: Turn, snapshot: Snapshot) -> bool:
-    """Whether TokenJam's dollars of the call are its placeholder's. Stores before 0.6.4 and exports do not say it: there
-    dollars that are the placeholder's to the last digit tell (cached tokens were free in it before 0.6.2)."""
+    """Whether TokenJam's dollars of the call are its placeholder's.
+
+    Stores before 0.6.4 and exports do not say it: there dollars that are the placeholder's to the last digit tell
+    (cached tokens were free in it before 0.6.2).
+    """
     if turn.guessed is not None or turn.usage is None or turn.cost_usd is None:
         return bool(turn.guessed)
     free_cache = replace(snapshot.placeholder, cache_read=0.0, cache_write=0.0)
