@@ -39,7 +39,7 @@ def test_an_error_drops_what_waits_and_waits_for_no_call_that_hangs() -> None:
     assert not running.done()
     released.set()
     running.result(60)
-    wait([waiting], timeout=60)
+    assert wait([waiting], timeout=60).done == {waiting}
     assert waiting.cancelled()
 
 

@@ -59,6 +59,7 @@ class Daemons:
             future, call = task
             if self._dropped.is_set():
                 future.cancel()
+            if not future.set_running_or_notify_cancel():  # else those who wait for the future never learn of it
                 continue
             try:
                 future.set_result(call())
