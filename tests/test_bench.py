@@ -285,6 +285,17 @@ def test_a_placeholder_price_is_flagged_and_claims_no_saving() -> None:
     )
 
 
+def test_cached_tokens_that_tokenjam_has_no_rate_for_are_flagged() -> None:
+    known = snapshot()
+    small = replace(known.rates[SMALL], cache_read_specified=False)
+    lacking = replace(known, rates={**known.rates, SMALL: small})
+    used = Usage(input=10, output=5, cache_read=90)
+    cached = Shop({SMALL: lambda request: replace(right(request), usage=used)})
+    assert flags_of(cached, found=lacking) == {Flag.UNKNOWN_CACHE_RATE}
+    assert flags_of(cached, found=known) == set()
+    assert flags_of(Shop(), found=lacking) == set()
+
+
 def test_an_overridden_price_is_flagged() -> None:
     assert flags_of(Shop(), found=snapshot(sources={BIG: "override"})) == {Flag.OVERRIDES}
 

@@ -20,6 +20,7 @@ from tjbench.compare.artifact import (
     ShardRecord,
     SuiteRecord,
     TaskRecord,
+    counts_free_cache,
     derive,
 )
 from tjbench.compare.pair import Rule, Trial
@@ -356,6 +357,7 @@ class Bench:
         flags = {
             Flag.MOCK: self.settings.mock,
             Flag.DEFAULT_RATES: guessed,
+            Flag.UNKNOWN_CACHE_RATE: counts_free_cache(records, rates, original, candidate),
             Flag.JUDGE_SCORED: plan.suite.judged,
             Flag.OVERRIDES: any(rate.source == "override" for rate in rates.values()),
             Flag.SUSPECT_SCORER: suspect_scorer(r.original for r in records)

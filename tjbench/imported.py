@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tjbench import __version__
-from tjbench.compare.artifact import UNKNOWN, Artifact, Flag, SamplingRecord, SuiteRecord, derive
+from tjbench.compare.artifact import UNKNOWN, Artifact, Flag, SamplingRecord, SuiteRecord, counts_free_cache, derive
 from tjbench.compare.pair import Rule
 from tjbench.config import ModelSpec
 from tjbench.errors import ExitCode, UsageError
@@ -131,6 +131,7 @@ def _artifact(
     claimed = None if sources & {"default", UNKNOWN} else claimed_saving_pct(*prices)
     flags = {
         Flag.DEFAULT_RATES: "default" in sources,
+        Flag.UNKNOWN_CACHE_RATE: counts_free_cache(paired.tasks, rates, original, candidate),
         Flag.JUDGE_SCORED: results.judge is not None,
         Flag.OVERRIDES: "override" in sources,
     }

@@ -44,6 +44,13 @@ class Rates:
     at: datetime
 
 
+def counts_cache_as_free(usage: Usage, rates: Rates) -> bool:
+    """Whether cached tokens were used that TokenJam has no rate for, so that they cost nothing here."""
+    return bool(
+        (usage.cache_read and not rates.cache_read_specified) or (usage.cache_write and not rates.cache_write_specified)
+    )
+
+
 def cost_usd(usage: Usage, rates: Rates) -> float:
     """Dollars for ``usage`` under ``rates``, equal to ``tokenjam.core.cost.calculate_cost``: 8 decimals, each bucket
     divided before it is multiplied, since the order decides which way a tie rounds."""

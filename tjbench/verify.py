@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
 
-from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
+from tjbench.compare.artifact import UNKNOWN, Artifact, Flag, counts_free_cache
 from tjbench.compare.derived import Mismatch, flat, found, never_priced, rederived, same, unpriced
 from tjbench.scoring.blame import suspect_scorer
 from tjbench.suites.task import digest
@@ -123,6 +123,9 @@ def _flags(artifact: Artifact, sources: set[str]) -> list[Flag]:
     set_ = {
         Flag.MOCK: artifact.mock,
         Flag.DEFAULT_RATES: "default" in sources,
+        Flag.UNKNOWN_CACHE_RATE: counts_free_cache(
+            artifact.tasks, artifact.rates, artifact.original_model, artifact.candidate_model
+        ),
         Flag.JUDGE_SCORED: artifact.judge is not None,
         Flag.OVERRIDES: "override" in sources,
         Flag.SUSPECT_SCORER: suspect_scorer(task.original for task in artifact.tasks)

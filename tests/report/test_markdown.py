@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -13,12 +14,14 @@ from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Artifact, Flag, RowKey
 from tjbench.compare.decision import Acceptance, BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
 from tjbench.compare.gate import GatePolicy, decide
+from tjbench.compare.history import entry_of
 from tjbench.compare.matrix import build_matrix
 from tjbench.compare.pair import Rule
 from tjbench.compare.series import build_series
 from tjbench.errors import ExitCode
 from tjbench.report.escape import display_width
-from tjbench.report.markdown import render_artifact, render_decision, render_series
+from tjbench.report.html import render_artifact_html, render_html
+from tjbench.report.markdown import render_artifact, render_decision, render_history_list, render_series
 
 MINUS = "\u2212"
 OLD = "anthropic:claude-3-5-haiku-20241022"
@@ -141,6 +144,41 @@ def test_each_flag_is_said_in_words() -> None:
     ):
         assert words in text
     assert text.splitlines()[0].endswith("(MOCK RUN)")
+
+
+def test_no_table_shows_a_saving_that_a_placeholder_price_made() -> None:
+    """Dollars at a guess fall by 73 % here: 200 tokens at 2 against 150 at 10."""
+    head = measurement("p" * 60, "p" * 60, flags=(Flag.DEFAULT_RATES,), source="default", claimed=None)
+    assert head.cost_delta_pct == pytest.approx(100 * (400 / 1500 - 1), abs=1e-3)
+    decision = decided([head], [measurement("p" * 60, "p" * 60, version="0.6.0")])
+    assert decision.rows[0].cost_delta_pct is None
+    entry = entry_of(head, "a" * 12, "a.json")
+    texts = (
+        render_decision(decision),
+        render_artifact(head),
+        render_series(build_series([head], Rule())),
+        render_history_list([entry], 1),
+        render_html(decision),
+        render_artifact_html(head),
+    )
+    for text in texts:
+        assert "73" not in text.replace(head.created_at.isoformat(), "")
+        assert "(placeholder prices)" in text
+
+
+def test_dollars_that_another_tool_stated_are_shown_whatever_the_price() -> None:
+    head = measurement("p" * 60, "p" * 60, flags=(Flag.DEFAULT_RATES,), source="default")
+    stated = [replace(task.original, stated_cost_usd=0.01) for task in head.tasks]
+    tasks = tuple(t.model_copy(update={"original": o}) for t, o in zip(head.tasks, stated, strict=True))
+    assert head.model_copy(update={"tasks": tasks}).measured_cost_delta_pct == head.cost_delta_pct
+
+
+def test_a_model_whose_cached_tokens_have_no_price_is_told_beside_its_price() -> None:
+    head = measurement("p" * 60, "p" * 60)
+    rates = {model: replace(rate, cache_read_specified=False) for model, rate in head.rates.items()}
+    text = render_artifact(head.model_copy(update={"rates": rates}))
+    assert text.count("cached tokens unpriced, so free") == 2
+    assert "unpriced" not in render_artifact(head)
 
 
 def test_changed_tasks_are_listed_by_kind() -> None:

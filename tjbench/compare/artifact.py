@@ -15,7 +15,7 @@ from tjbench.compare.pair import UNKNOWN as UNKNOWN_CHANGE
 from tjbench.compare.pair import Comparison, Pair, Rule, Trial, compare, tasks
 from tjbench.compare.stats import Verdict, pass_at_k, wilson_interval
 from tjbench.config import SpecText
-from tjbench.pricing import Rates, Usage, cost_usd
+from tjbench.pricing import Rates, Usage, cost_usd, counts_cache_as_free
 
 INFLATION_FLAG = 1.25
 UNKNOWN = "unknown"
@@ -27,6 +27,7 @@ class Flag(StrEnum):
 
     MOCK = "mock"
     DEFAULT_RATES = "default_rates"
+    UNKNOWN_CACHE_RATE = "unknown_cache_rate"
     JUDGE_SCORED = "judge_scored"
     SUSPECT_SCORER = "suspect_scorer"
     REUSED = "reused"
@@ -225,10 +226,29 @@ class Artifact(_Record):
         return any(t.stated_cost_usd is not None for task in self.tasks for t in (task.original, task.candidate))
 
     @property
+    def costs_guessed(self) -> bool:
+        """Whether a placeholder price is in its dollars, so that no change of them may be shown as measured."""
+        return self.priced_with_defaults and (self.uncontrolled or not self.costs_stated)
+
+    @property
+    def measured_cost_delta_pct(self) -> float | None:
+        """The change of cost where it was measured: none at a placeholder price."""
+        return None if self.costs_guessed else self.cost_delta_pct
+
+    @property
     def costs_known(self) -> bool:
         """Whether its dollars say anything: without a price whatever was used makes $0."""
         priced = any(rates.source != UNKNOWN for rates in self.rates.values())
         return priced or self.original_cost_usd > 0 or self.candidate_cost_usd > 0 or self.costs_stated
+
+
+def counts_free_cache(records: Sequence[TaskRecord], rates: Mapping[str, Rates], original: str, candidate: str) -> bool:
+    """Whether a model used cached tokens whose rate TokenJam does not know, so that its dollars are too low."""
+    return any(
+        counts_cache_as_free(record.original.usage, rates[original])
+        or counts_cache_as_free(record.candidate.usage, rates[candidate])
+        for record in records
+    )
 
 
 def too_many_unscored(n_unscored: int, n_tasks: int, tolerance_pct: float) -> bool:

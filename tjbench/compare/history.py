@@ -85,7 +85,7 @@ def entry_of(artifact: Artifact, digest: str, file: str) -> Entry:
         p_value=artifact.stats.mcnemar_p_value,
         original_cost_usd=artifact.original_cost_usd if known else None,
         candidate_cost_usd=artifact.candidate_cost_usd if known else None,
-        cost_delta_pct=artifact.cost_delta_pct if known else None,
+        cost_delta_pct=artifact.measured_cost_delta_pct if known else None,
         claimed_saving_pct=artifact.claimed_saving_pct,
         verdict=artifact.verdict.value,
         incomplete=artifact.incomplete,

@@ -53,7 +53,7 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         p_value=head.stats.mcnemar_p_value,
         original_cost_usd=head.original_cost_usd if head.costs_known else None,
         candidate_cost_usd=head.candidate_cost_usd if head.costs_known else None,
-        cost_delta_pct=head.cost_delta_pct,
+        cost_delta_pct=head.measured_cost_delta_pct,
         claimed_saving_pct=head.claimed_saving_pct,
         output_token_inflation=head.output_token_inflation,
         detectable_drop_pp=head.stats.detectable_drop_pp,

@@ -85,7 +85,10 @@ def _numbers(artifact: Artifact) -> Table:
         lines = [*(_scored(artifact) if artifact.n_scored else UNSCORED)]
     lines += [
         ("cost", spent if artifact.costs_known else NOT_RECORDED),
-        ("cost Δ", cost_change(artifact.cost_delta_pct, artifact.claimed_saving_pct)),
+        (
+            "cost Δ",
+            cost_change(artifact.measured_cost_delta_pct, artifact.claimed_saving_pct, guessed=artifact.costs_guessed),
+        ),
         ("verdict", artifact.verdict.value),
     ]
     return Table(
@@ -151,7 +154,7 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
         yield (
             cost_sentence(
                 (artifact.original_cost_usd, artifact.candidate_cost_usd),
-                artifact.cost_delta_pct,
+                artifact.measured_cost_delta_pct,
                 artifact.claimed_saving_pct,
                 artifact.output_token_inflation,
                 scripted=artifact.mock,
@@ -193,7 +196,9 @@ def _facts(artifact: Artifact) -> Iterator[Phrase]:
     )
     for model, rates in artifact.rates.items():
         source = RATES_SOURCE.get(rates.source)
-        price = f"${rates.input:g} in, ${rates.output:g} out per million tokens ({source})" if source else NOT_RECORDED
+        lacks = "" if rates.cache_read_specified or rates.source == "default" else "; cached tokens unpriced, so free"
+        prices = f"${rates.input:g} in, ${rates.output:g} out per million tokens"
+        price = f"{prices} ({source}{lacks})" if source else NOT_RECORDED
         yield ("Price of ", Code(model), f": {price}.")
     if artifact.replay:
         yield from _replayed(artifact.replay.control, artifact.replay.judged_by)

@@ -141,8 +141,12 @@ def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
         (pass_rate(row.original_pass or 0, row.n_scored) if measured else "—",),
         (pass_rate(row.candidate_pass or 0, row.n_scored) if measured else "—",),
         (delta,),
-        (cost_change(row.cost_delta_pct, row.claimed_saving_pct),),
+        (cost_change(row.cost_delta_pct, row.claimed_saving_pct, guessed=_is_guess(row)),),
     )
+
+
+def _is_guess(row: DecisionRow) -> bool:
+    return row.cost_delta_pct is None and Flag.DEFAULT_RATES in row.flags
 
 
 def _versus(row: DecisionRow) -> Phrase:

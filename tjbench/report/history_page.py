@@ -120,8 +120,8 @@ def _numbers(entry: Entry) -> tuple[Phrase, ...]:
 
 
 def _ending(entry: Entry) -> tuple[Phrase, ...]:
-    guessed = " (placeholder prices)" if entry.default_rates else ""
+    guessed = entry.default_rates and entry.cost_delta_pct is None
     return (
-        (cost_change(entry.cost_delta_pct, entry.claimed_saving_pct), guessed),
+        (cost_change(entry.cost_delta_pct, entry.claimed_saving_pct, guessed=guessed),),
         (entry.verdict, " (incomplete)" if entry.incomplete else ""),
     )

@@ -83,7 +83,7 @@ def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
         (pass_rate(head.original_pass, head.n_scored) if scored else "—",),
         (pass_rate(head.candidate_pass, head.n_scored) if scored else "—",),
         (delta if scored else "—",),
-        (cost_change(head.cost_delta_pct, head.claimed_saving_pct),),
+        (cost_change(head.measured_cost_delta_pct, head.claimed_saving_pct, guessed=head.costs_guessed),),
     )
 
 

@@ -42,6 +42,8 @@ VERDICT_MARK: Mapping[Verdict, Mark] = {
 FLAG: Mapping[Flag, str] = {
     Flag.MOCK: "Mock run: scripted answers, no measurement of a model.",
     Flag.DEFAULT_RATES: "Placeholder prices: TokenJam knows no price here, so every dollar of this row is a guess.",
+    Flag.UNKNOWN_CACHE_RATE: "TokenJam has no price for cached tokens that were used here and counts them as free: "
+    "these dollars are too low.",
     Flag.JUDGE_SCORED: "Scored by a judge model, which can be wrong itself.",
     Flag.SUSPECT_SCORER: "One cause explains most failures: suspect the scorer or the prompt before the model.",
     Flag.REUSED: "Some outcomes are reused from an earlier run and were not measured now.",
@@ -69,8 +71,13 @@ def discordant(b: int, c: int, p: float | None) -> str:
     return f"{number(b)} broke, {number(c)} recovered{tail}"
 
 
-def cost_change(measured: float | None, claimed_saving: float | None) -> str:
-    """The measured change of cost beside the one TokenJam's rates claim; both in percent of the original's cost."""
+def cost_change(measured: float | None, claimed_saving: float | None, *, guessed: bool = False) -> str:
+    """The measured change of cost beside the one TokenJam's rates claim; both in percent of the original's cost.
+
+    ``guessed``: a placeholder price measures none.
+    """
+    if guessed:
+        return "— (placeholder prices)"
     shown = "—" if measured is None else signed_percent(measured)
     return shown if claimed_saving is None else f"{shown} (claimed {signed_percent(-claimed_saving)})"
 

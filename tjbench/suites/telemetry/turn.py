@@ -59,8 +59,8 @@ class Turn:
 
     ``id`` and ``salt`` come from the record's own ids, never from text: the first is shown, the second only hashed.
     ``usage`` and ``cost_usd`` (as TokenJam priced the call at ``at``) are ``None`` where they were not recorded;
-    ``has_tools``: tool calls in the conversation stand in ``messages`` as text. ``guessed``: whether TokenJam priced the
-    call by its placeholder; ``None`` where the record does not say.
+    ``has_tools``: tool calls in the conversation stand in ``messages`` as text. ``guessed``: whether TokenJam priced
+    the call by its placeholder; ``None`` where the record does not say.
     """
 
     id: str
