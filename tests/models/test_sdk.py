@@ -145,6 +145,17 @@ def test_slow_answer_is_a_timeout(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_a_reset_after_the_request_went_out_is_told_from_no_connection(shape: str) -> None:
+    reset = refusal(shape, Reply(hang_up=True))
+    assert (reset.trouble, reset.lost, reset.unreached) == (Trouble.UNAVAILABLE, True, False)
+    assert "the connection was lost" in str(reset)
+    refused = refusal(shape, Reply(status=503))
+    assert (refused.lost, refused.unreached) == (False, False)
+    late = refusal(shape, Reply(text="late", delay_s=1.0), timeout_s=0.2)
+    assert (late.lost, late.unreached) == (False, False)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_refused_connection_is_unavailable(shape: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -152,6 +163,7 @@ def test_refused_connection_is_unavailable(shape: str) -> None:
             model.answer(request())
     assert caught.value.trouble is Trouble.UNAVAILABLE
     assert "refused" in str(caught.value)
+    assert (caught.value.unreached, caught.value.lost) == (True, False)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

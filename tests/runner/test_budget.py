@@ -22,9 +22,9 @@ def by_output(_: ModelSpec, usage: Usage) -> float:
     return usage.output * 0.01
 
 
-def failing(trouble: Trouble) -> FakeModel:
+def failing(trouble: Trouble, *, unreached: bool = False, lost: bool = False) -> FakeModel:
     def answer(_: Request) -> Response:
-        raise ModelError(trouble, "no")
+        raise ModelError(trouble, "no", unreached=unreached, lost=lost)
 
     return FakeModel(answer)
 
@@ -39,7 +39,37 @@ def test_failed_call_is_charged_only_when_it_may_have_been_answered(trouble: Tro
     with pytest.raises(ModelError):
         BudgetedModel(failing(trouble), budget).answer(request())
     charged = trouble in {Trouble.TIMEOUT, Trouble.MALFORMED}
-    assert budget.spent_usd == pytest.approx(1.0 if charged else 0.0)
+    assert budget.spent_usd == budget.unseen_usd == pytest.approx(1.0 if charged else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "how", "dollars"),
+    [
+        (Trouble.UNAVAILABLE, {"unreached": True}, 0.0),
+        (Trouble.TIMEOUT, {"unreached": True}, 0.0),
+        (Trouble.UNAVAILABLE, {"lost": True}, 1.0),
+    ],
+    ids=["no connection", "no connection in time", "reset after the request went out"],
+)
+def test_a_lost_connection_is_charged_unless_there_was_none(
+    trouble: Trouble, how: dict[str, bool], dollars: float
+) -> None:
+    budget = Budget(10.0, by_output)
+    with pytest.raises(ModelError):
+        BudgetedModel(failing(trouble, **how), budget).answer(request())
+    assert budget.spent_usd == pytest.approx(dollars)
+
+
+def test_what_was_seen_is_told_by_model_and_apart_from_what_was_not() -> None:
+    budget, other = Budget(10.0, by_output), ModelSpec("openai", "other")
+    for model in (FakeModel(), FakeModel(), FakeModel(spec=other)):
+        BudgetedModel(FakeModel(lambda _: response(usage=Usage(output=20)), model.spec), budget).answer(request())
+    with pytest.raises(ModelError):
+        BudgetedModel(failing(Trouble.MALFORMED), budget).answer(request())
+    assert budget.seen_usd(SPEC) == pytest.approx(2 * 0.20)
+    assert budget.seen_usd(other) == pytest.approx(0.20)
+    assert budget.unseen_usd == pytest.approx(1.0)
+    assert budget.spent_usd == pytest.approx(3 * 0.20 + 1.0)
 
 
 def test_answer_without_usage_is_charged_in_full() -> None:

@@ -77,15 +77,23 @@ class Trouble(StrEnum):
 
 class ModelError(Exception):
     """A call that brought no answer. ``str(error)`` is fit to be shown: it never holds a key. ``retry_after_s`` is how
-    long the provider asks to wait; ``unreached``: there was no connection."""
+    long the provider asks to wait; ``unreached``: there was no connection; ``lost``: there was one, and it broke before
+    any answer came."""
 
     def __init__(
-        self, trouble: Trouble, message: str, *, retry_after_s: float | None = None, unreached: bool = False
+        self,
+        trouble: Trouble,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        unreached: bool = False,
+        lost: bool = False,
     ) -> None:
         super().__init__(message)
         self.trouble = trouble
         self.retry_after_s = retry_after_s
         self.unreached = unreached
+        self.lost = lost
 
 
 class Model(Protocol):

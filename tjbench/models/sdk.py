@@ -15,6 +15,11 @@ from tjbench.models.failures import Redactor, retry_after_s, trouble_of, words_o
 from tjbench.models.model import ModelError, Request, Response, Trouble
 from tjbench.models.parameters import Accepted, Parameters
 
+_NO_CONNECTION = frozenset(
+    {"ConnectError", "ConnectTimeout", "LocalProtocolError", "PoolTimeout", "ProxyError", "UnsupportedProtocol"}
+)
+"""Exceptions of httpx, or of its successor, by name, after which nothing was sent."""
+
 
 class SdkModel(ABC):
     """One model behind one base URL. ``sdk`` is the provider's module, whose exceptions and raw responses the OpenAI
@@ -61,14 +66,14 @@ class SdkModel(ABC):
             words = words_of(error.response.text)
             told = retry_after_s(error.response.headers, error.response.text)
             return self._failure(trouble_of(error.status_code, words), f"HTTP {error.status_code}: {words}", told)
-        except self._sdk.APITimeoutError:
-            return self._failure(Trouble.TIMEOUT, "no answer in time")
+        except self._sdk.APITimeoutError as error:
+            return self._failure(Trouble.TIMEOUT, "no answer in time", unreached=_is_unsent(error))
         except self._sdk.APIConnectionError as error:
             if getattr(error.__cause__, "answer_began", False):
                 return self._failure(Trouble.MALFORMED, "the answer broke off")
-            unreached = type(error.__cause__).__name__ == "ConnectError"  # of httpx, or of its successor
-            words = f"no connection: {error.__cause__ or error}"
-            return self._failure(Trouble.UNAVAILABLE, words, unreached=unreached)
+            unsent = _is_unsent(error)
+            words = f"{'no connection' if unsent else 'the connection was lost'}: {error.__cause__ or error}"
+            return self._failure(Trouble.UNAVAILABLE, words, unreached=unsent, lost=not unsent)
         except UnicodeEncodeError:
             return self._failure(Trouble.BAD_REQUEST, "the prompt holds text that is not valid Unicode")
         except (self._sdk.APIError, ValueError) as error:
@@ -84,7 +89,17 @@ class SdkModel(ABC):
         return replace(answer, latency_s=latency_s, request_id=raw.request_id or answer.request_id, sent=sent)
 
     def _failure(
-        self, trouble: Trouble, words: str, retry_after_s: float | None = None, *, unreached: bool = False
+        self,
+        trouble: Trouble,
+        words: str,
+        retry_after_s: float | None = None,
+        *,
+        unreached: bool = False,
+        lost: bool = False,
     ) -> ModelError:
         shown = self._redact(f"{self._spec}: {words}")
-        return ModelError(trouble, shown, retry_after_s=retry_after_s, unreached=unreached)
+        return ModelError(trouble, shown, retry_after_s=retry_after_s, unreached=unreached, lost=lost)
+
+
+def _is_unsent(error: Exception) -> bool:
+    return type(error.__cause__).__name__ in _NO_CONNECTION

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 
 from tjbench.config import ModelSpec
@@ -11,12 +12,16 @@ from tjbench.models.model import Model, ModelError, Request, Response, Trouble
 from tjbench.pricing import Usage
 
 _WARN_AT = 0.8
-# These calls may have been answered, and billed, without our seeing the answer.
-_PERHAPS_BILLED = {Trouble.TIMEOUT, Trouble.MALFORMED}
+
+
+def is_perhaps_billed(error: ModelError) -> bool:
+    """Whether the call may have been answered, and billed, without our seeing the answer."""
+    return error.lost or (error.trouble in {Trouble.TIMEOUT, Trouble.MALFORMED} and not error.unreached)
 
 
 class Budget:
-    """Dollars that calls may spend together; safe to share by threads.
+    """Dollars that calls may spend together; safe to share by threads. A call whose usage was not seen, and which may
+    be billed all the same, counts with all that it may cost.
 
     ``price`` gives the dollars of a usage and raises ``UsageError`` for a model without a known price. ``warn`` is
     called once, with the dollars spent and the cap, when 80 % is spent.
@@ -32,14 +37,24 @@ class Budget:
         self._price = price
         self._warn = warn
         self._change = threading.Condition()
-        self._spent = 0.0
+        self._spent = self._unseen = 0.0
+        self._seen: defaultdict[ModelSpec, float] = defaultdict(float)
         self._reserved = 0.0
         self._hit = False
 
     @property
     def spent_usd(self) -> float:
-        """What settled calls cost."""
+        """What settled calls cost, ``unseen_usd`` included."""
         return self._spent
+
+    @property
+    def unseen_usd(self) -> float:
+        """What calls whose usage was not seen may have cost at most."""
+        return self._unseen
+
+    def seen_usd(self, spec: ModelSpec) -> float:
+        """What the answers of one model cost by their usage."""
+        return self._seen.get(spec, 0.0)
 
     @property
     def hit(self) -> bool:
@@ -61,9 +76,14 @@ class Budget:
             self._reserved += most
         return most
 
-    def settle(self, reserved: float, cost: float) -> None:
-        """Replaces a reservation by what the call did cost."""
+    def settle(self, spec: ModelSpec, reserved: float, usage: Usage | None, *, billed: bool) -> None:
+        """Replaces a reservation by what the call cost: by its ``usage``, or nothing where it was not ``billed``."""
+        cost = self._price(spec, usage) if usage is not None else reserved if billed else 0.0
         with self._change:
+            if usage is not None:
+                self._seen[spec] += cost
+            else:
+                self._unseen += cost
             before, self._spent = self._spent, self._spent + cost
             # Sums of floats leave dust, and a reservation that is never quite gone would be waited for for ever.
             self._reserved = max(0.0, self._reserved - reserved)
@@ -73,9 +93,6 @@ class Budget:
         threshold = _WARN_AT * self.cap_usd
         if self._warn and before < threshold <= before + cost:
             self._warn(before + cost, self.cap_usd)
-
-    def cost(self, spec: ModelSpec, usage: Usage) -> float:
-        return self._price(spec, usage)
 
     def _left(self) -> float:
         return max(0.0, self.cap_usd - self._spent)
@@ -101,16 +118,15 @@ class BudgetedModel:
         if kept is not None:
             return kept
         reserved = self._budget.reserve(self.spec, request)
-        cost = reserved
+        usage, billed = None, True
         try:
             response = self._model.answer(request)
-            if response.usage is not None:
-                cost = self._budget.cost(self.spec, response.usage)
+            usage = response.usage
         except ModelError as error:
-            cost = reserved if error.trouble in _PERHAPS_BILLED else 0.0
+            billed = is_perhaps_billed(error)
             raise
         finally:
-            self._budget.settle(reserved, cost)
+            self._budget.settle(self.spec, reserved, usage, billed=billed)
         return response
 
     def close(self) -> None:
