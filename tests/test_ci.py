@@ -16,7 +16,7 @@ from tests.fakes.tokenjam import AT, BIG, SMALL, snapshot
 from tjbench.bench import ModelOpener
 from tjbench.ci import GateResult, gate_stored, run_gate, series_of, tokenjam_notes, unconcluded
 from tjbench.compare.artifact import Artifact
-from tjbench.compare.decision import BaselineLabel, RowStatus, Status
+from tjbench.compare.decision import BaselineLabel, Reused, RowStatus, Status
 from tjbench.config import Config, ModelSpec, config_of
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun
@@ -110,6 +110,10 @@ def test_a_reused_row_costs_nothing_and_is_tested_against_nothing(tmp_path: Path
     (artifact,), (row,) = found.artifacts.values(), found.decision.rows
     assert (found.decision.status, found.decision.cost_usd) == (Status.PASS, 0)
     assert (row.vs_baseline.status, row.vs_baseline.p_value) == (RowStatus.NOT_RE_MEASURED, None)
+    assert row.reused == Reused(original=TASKS, candidate=TASKS, age_days=0)
+    assert found.decision.reasons == (
+        "nothing was measured anew, so nothing got worse: every outcome is the baseline's, for $0",
+    )
     assert artifact.candidate_cost_usd == pytest.approx(TASKS * (10 + 15) / 1e6)  # what it would cost
     (source,) = before.loaded.artifacts
     assert {t.candidate.reused_from.partition(", ")[0] for t in artifact.tasks if t.candidate.reused_from} == {

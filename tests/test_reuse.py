@@ -11,9 +11,10 @@ from tests.fakes.artifacts import AT, CANDIDATE, ORIGINAL, measurement
 from tests.fakes.sums import sums
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.compare.pair import Trial
+from tjbench.compare.reused import age_days
 from tjbench.config import ModelSpec
 from tjbench.models.model import Sampling
-from tjbench.reuse import Asked, age_days, stored_outcomes
+from tjbench.reuse import Asked, stored_outcomes
 
 (TASK,) = sums(1).tasks
 ASKED = Asked(

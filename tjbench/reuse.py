@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from tjbench.compare.artifact import Artifact, TaskRecord
-from tjbench.compare.matrix import REUSED_ARTIFACT
-from tjbench.compare.pair import Trial
+from tjbench.compare.pair import REUSED_ARTIFACT, Trial
+from tjbench.compare.reused import measured_at
 from tjbench.config import ModelSpec
 from tjbench.models.model import Sampling
 from tjbench.suites.task import Task
-
-_MEASURED_AT = re.compile(r", (\d{4}-\d{2}-\d{2}T\S+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +57,10 @@ def stored_outcomes(artifacts: Mapping[str, Artifact], *, reuse: str, max_age_da
             sent[model] = artifact.sampling.sent.get(model, sent.get(model, {}))
             for task in artifact.tasks:
                 trial = _marked(task, name, artifact, model)
-                if trial.scored and trial.stated_cost_usd is None and _measured_at(trial, now) >= oldest:
+                at = measured_at(trial)  # what tells no date is too old
+                if trial.scored and trial.stated_cost_usd is None and at is not None and at >= oldest:
                     trials[asked, task.task_id, task.check_hash, task.prompt_hash] = trial
     return Stored(trials=trials, sent=sent, originals=reuse in ("original", "all"), candidates=reuse == "all")
-
-
-def age_days(trial: Trial, now: datetime) -> int | None:
-    """How many days ago a reused outcome was measured; ``None`` where it is not from an artifact."""
-    if not (trial.reused_from or "").startswith(REUSED_ARTIFACT):
-        return None
-    return max(0, (now - _measured_at(trial, now)).days)
 
 
 def _asked(artifact: Artifact, model: str) -> Asked:
@@ -87,17 +78,6 @@ def _asked(artifact: Artifact, model: str) -> Asked:
 
 def _marked(task: TaskRecord, name: str, artifact: Artifact, model: str) -> Trial:
     trial = task.original if model == artifact.original_model else task.candidate
-    if (trial.reused_from or "").startswith(REUSED_ARTIFACT):
+    if trial.is_reused:
         return trial
     return replace(trial, reused_from=f"{REUSED_ARTIFACT}{name}, {artifact.created_at.isoformat()}")
-
-
-def _measured_at(trial: Trial, now: datetime) -> datetime:
-    """What tells no date is older than everything."""
-    unknown = datetime.min.replace(tzinfo=now.tzinfo)
-    found = _MEASURED_AT.search(trial.reused_from or "")
-    try:
-        at = datetime.fromisoformat(found[1]) if found else unknown
-    except ValueError:
-        return unknown
-    return at if at.tzinfo else unknown

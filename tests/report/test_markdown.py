@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
+from tests.fakes.artifacts import AT, CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Artifact, Flag, RowKey
 from tjbench.compare.decision import Acceptance, BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
 from tjbench.compare.gate import GatePolicy, decide
@@ -179,6 +179,20 @@ def test_a_model_whose_cached_tokens_have_no_price_is_told_beside_its_price() ->
     text = render_artifact(head.model_copy(update={"rates": rates}))
     assert text.count("cached tokens unpriced, so free") == 2
     assert "unpriced" not in render_artifact(head)
+
+
+def test_the_table_says_which_outcomes_are_reused_and_how_old_they_are() -> None:
+    source = f"artifact:x.json, {(AT - timedelta(days=12)).isoformat()}"
+    made = measurement("p" * 60, "p" * 60, reused=[source] * 20)
+    tasks = tuple(
+        task.model_copy(update={"original": replace(task.original, reused_from=source)}) for task in made.tasks
+    )
+    decision = decided([made.model_copy(update={"tasks": tasks})], [measurement("p" * 60, "p" * 60, version="0.6.0")])
+    row = row_of(render_decision(decision), "humaneval")
+    assert row["original pass"] == "60/60 (100.0 %); reused, 12 days old"
+    assert row["candidate pass"] == "60/60 (100.0 %); 20 of 60 reused, up to 12 days old"
+    assert "reused, 12 days old" in render_html(decision)
+    assert "reused" not in render_decision(decided([measurement("p" * 60, "p" * 60)]))
 
 
 def test_changed_tasks_are_listed_by_kind() -> None:

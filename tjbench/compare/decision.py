@@ -84,6 +84,15 @@ class Acceptance(_Record):
         return f"accepted until {self.until}: {self.reason}"
 
 
+class Reused(_Record):
+    """Tasks of each model whose outcome is a stored artifact's: nothing was called for them. ``age_days`` is the oldest
+    one's when the row was measured."""
+
+    original: int = 0
+    candidate: int = 0
+    age_days: int | None = None
+
+
 class DecisionRow(_Record):
     """One (suite, original, slot). Passes are counts of ``n_scored`` tasks; deltas in pp and %; costs in USD.
 
@@ -118,6 +127,7 @@ class DecisionRow(_Record):
     broke_surely: tuple[str, ...] = ()
     causes: dict[str, int] = {}
     flags: tuple[Flag, ...] = ()
+    reused: Reused | None = None
     accepted: Acceptance | None = None
     changes: Changes | None = None
     vs_baseline: VsBaseline

@@ -165,9 +165,14 @@ def _no_baseline(decided: Sequence[DecisionRow]) -> str:
     )
 
 
+def _is_reused(row: DecisionRow) -> bool:
+    return row.reused is not None and row.reused.original == row.reused.candidate == row.n_tasks
+
+
 def _all_clear(decided: Sequence[DecisionRow]) -> str:
     clear = sum(row.vs_baseline.status is RowStatus.NO_REGRESSION for row in decided)
     if not clear:
-        return "nothing was measured anew, so nothing got worse"
+        told = "nothing was measured anew, so nothing got worse"
+        return f"{told}: every outcome is the baseline's, for $0" if all(map(_is_reused, decided)) else told
     count = f"{clear} of {len(decided)}" if clear < len(decided) else f"{clear}"
     return f"no significant regression against the baseline in {count} {'row' if len(decided) == 1 else 'rows'}"

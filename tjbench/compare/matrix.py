@@ -12,11 +12,9 @@ from typing import Protocol
 from packaging.version import InvalidVersion, Version
 
 from tjbench.compare.artifact import Artifact, RowKey, TaskRecord
-from tjbench.compare.pair import Change, Pair, Rule, Trial, measure_change
+from tjbench.compare.pair import Change, Pair, Rule, measure_change
 
 COVERAGE_FLOOR = 0.8
-REUSED_ARTIFACT = "artifact:"
-"""How ``reused_from`` begins where an outcome was taken from a stored artifact and not measured anew."""
 
 
 class Standing(StrEnum):
@@ -229,24 +227,20 @@ def find_overlap(head: Artifact, baseline: Artifact) -> Overlap:
     now, then = _by_id(head), _by_id(baseline)
     shared = [task_id for task_id in now if task_id in then]
     same = [task_id for task_id in shared if now[task_id].check_hash == then[task_id].check_hash]
-    anew = [task_id for task_id in same if not _reused(now[task_id].candidate)]
+    anew = [task_id for task_id in same if not now[task_id].candidate.is_reused]
     return Overlap(
         candidate=tuple(Pair(task_id=i, before=then[i].candidate, after=now[i].candidate) for i in anew),
         original=tuple(
             Pair(task_id=i, before=then[i].original, after=now[i].original)
             for i in same
-            if not _reused(now[i].original)
+            if not now[i].original.is_reused
         ),
-        reused=tuple(i for i in same if _reused(now[i].candidate)),
+        reused=tuple(i for i in same if now[i].candidate.is_reused),
         prompt_changed=tuple(i for i in same if now[i].prompt_hash != then[i].prompt_hash),
         added=tuple(i for i in now if i not in then),
         removed=tuple(i for i in then if i not in now),
         rechecked=tuple(i for i in shared if now[i].check_hash != then[i].check_hash),
     )
-
-
-def _reused(trial: Trial) -> bool:
-    return (trial.reused_from or "").startswith(REUSED_ARTIFACT)
 
 
 def _by_id(artifact: Artifact) -> dict[str, TaskRecord]:

@@ -11,6 +11,8 @@ from tjbench.pricing import Usage
 
 UNKNOWN = (-1.0, 1.0)
 """The interval of a change that no task speaks for."""
+REUSED_ARTIFACT = "artifact:"
+"""How ``reused_from`` begins where an outcome was taken from a stored artifact and not measured anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,11 @@ class Trial:
     def scored(self) -> bool:
         """Whether the task counts: every one of its attempts was judged."""
         return self.unscored == 0
+
+    @property
+    def is_reused(self) -> bool:
+        """Whether the outcome is a stored artifact's; one from an interrupted run's journal was measured now."""
+        return (self.reused_from or "").startswith(REUSED_ARTIFACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

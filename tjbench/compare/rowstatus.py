@@ -12,6 +12,7 @@ from tjbench.compare.decision import Acceptance, AttributionP, DecisionRow, RowS
 from tjbench.compare.matrix import Row
 from tjbench.compare.pair import Change, Pair, measure_change, p_text, rank_broken, tasks
 from tjbench.compare.policy import GatePolicy
+from tjbench.compare.reused import reused_of
 from tjbench.compare.stats import Verdict
 
 _ENDED = {"budget": "the cap --max-cost-usd was reached", "deadline": "the deadline --deadline-minutes had passed"}
@@ -63,6 +64,7 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         broke_surely=surely,
         causes=dict(Counter(pair.after.cause for pair in pairs if pair.after.cause).most_common()),
         flags=tuple(dict.fromkeys(flags)),
+        reused=reused_of(head),
         accepted=_accepted(row, policy, tests),
         changes=find_changes(row),
         vs_baseline=versus,

@@ -138,11 +138,22 @@ def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
         models(row.original_model, row.candidate_model),
         _versus(row),
         (verdict_word(row.verdict),),
-        (pass_rate(row.original_pass or 0, row.n_scored) if measured else "—",),
-        (pass_rate(row.candidate_pass or 0, row.n_scored) if measured else "—",),
+        (_passed(row.original_pass, row, row.reused.original if row.reused else 0) if measured else "—",),
+        (_passed(row.candidate_pass, row, row.reused.candidate if row.reused else 0) if measured else "—",),
         (delta,),
         (cost_change(row.cost_delta_pct, row.claimed_saving_pct, guessed=_is_guess(row)),),
     )
+
+
+def _passed(passed: float | None, row: DecisionRow, n_reused: int) -> str:
+    """The pass rate, and how many of the outcomes are reused and how old."""
+    rate = pass_rate(passed or 0, row.n_scored)
+    if not row.reused or not n_reused:
+        return rate
+    many = "" if n_reused == row.n_tasks else f"{number(n_reused)} of {number(row.n_tasks)} "
+    age = row.reused.age_days
+    old = "" if age is None else f", {'' if n_reused == row.n_tasks else 'up to '}{counted(age, 'day')} old"
+    return f"{rate}; {many}reused{old}"
 
 
 def _is_guess(row: DecisionRow) -> bool:
