@@ -15,7 +15,7 @@ from tjbench.compare.confirm import Again, broken_tasks
 from tjbench.compare.decision import BaselineLabel, Decision, Status
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import Matrix, build_matrix, version_order
-from tjbench.compare.series import build_series
+from tjbench.compare.series import Series, build_series
 from tjbench.config import Accept, Config, Policy
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun, measure, measure_again
@@ -214,7 +214,7 @@ def gate_stored(head: Loaded, baseline: Baseline, config: Config) -> Decision:
     return decision.model_copy(update={"notes": notes})
 
 
-def series_of(shelf: Shelf, config: Config, most: int | None = None) -> tuple[Matrix, Decision]:
+def series_of(shelf: Shelf, config: Config, most: int | None = None) -> tuple[Series, Decision]:
     """Every step of every series, or the last ``most`` ones, and the decision over each series' last step alone."""
     series = build_series(list(shelf.labels.values()), rule_of(config), load=shelf.load, most=most)
     last = {row.key: row for row in series.rows}
@@ -236,7 +236,7 @@ def skipped(found: Loaded | Shelf) -> list[str]:
     return [f"skipped {name}: {why}" for name, why in found.rejected.items()]
 
 
-def superseded(matrix: Matrix) -> list[str]:
+def superseded(matrix: Matrix | Series) -> list[str]:
     """Artifacts that are not used: another of the same key stands in for them, they are too new, or test nothing."""
     names = [f"{a.key.suite} of tokenjam {a.tokenjam_version}, {a.created_at:%Y-%m-%d}" for a in matrix.superseded]
     listed = "; ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

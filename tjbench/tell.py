@@ -12,7 +12,7 @@ from typing import TextIO
 from tjbench.ci import gate_stored, series_of
 from tjbench.compare.artifact import Artifact
 from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow
-from tjbench.compare.matrix import Matrix
+from tjbench.compare.series import Series, Step
 from tjbench.config import Config
 from tjbench.errors import ExitCode, UsageError
 from tjbench.measure import Estimate
@@ -130,37 +130,50 @@ def decision_json(decision: Decision) -> str:
     return decision.model_dump_json(indent=1)
 
 
-def series_json(series: Matrix, decision: Decision, code: ExitCode) -> dict[str, object]:
-    """Rows in series order, each with its step against the one before; ``last`` is the judged step of each series."""
+def series_json(series: Series, decision: Decision, code: ExitCode) -> dict[str, object]:
+    """Steps in series order, each held against the one before; ``last`` is the judged step of each series."""
     return {
         "exit_code": int(code),
         "status": decision.status,
         "reasons": decision.reasons,
-        "steps": [
-            {
-                "suite": row.key.suite,
-                "original_model": row.key.original,
-                "slot": row.key.slot,
-                "tokenjam_version": row.head.tokenjam_version,
-                "candidate_model": row.head.candidate_model,
-                "n_scored": row.head.n_scored,
-                "original_pass": row.head.original_pass,
-                "candidate_pass": row.head.candidate_pass,
-                "accuracy_delta_pp": row.head.accuracy_delta_pp,
-                "cost_delta_pct": row.head.cost_delta_pct,
-                "verdict": row.head.verdict,
-                "previous_version": row.baseline.tokenjam_version if row.baseline else None,
-                "standing": row.standing,
-                "b": row.change.b if row.change else None,
-                "c": row.change.c if row.change else None,
-                "p_value": row.change.p_one_sided if row.change else None,
-            }
-            for row in series.rows
-            if row.head is not None
-        ],
+        "steps": [_step_json(step, step.row.head) for step in series.steps if step.row.head is not None],
         "earlier_steps": series.earlier,
         "last": [_dumped(row) for row in decision.rows],
         "notes": decision.notes,
+    }
+
+
+def _step_json(step: Step, head: Artifact) -> dict[str, object]:
+    row, change = step.row, step.row.change
+    return {
+        "suite": row.key.suite,
+        "original_model": row.key.original,
+        "slot": row.key.slot,
+        "tokenjam_version": head.tokenjam_version,
+        "candidate_model": head.candidate_model,
+        "n_scored": head.n_scored,
+        "original_pass": head.original_pass,
+        "candidate_pass": head.candidate_pass,
+        "accuracy_delta_pp": head.accuracy_delta_pp,
+        "cost_delta_pct": head.cost_delta_pct,
+        "verdict": head.verdict,
+        "lacking": step.lacking,
+        "previous_version": row.baseline.tokenjam_version if row.baseline else None,
+        "previous_candidate": row.baseline.candidate_model if row.baseline else None,
+        "standing": row.standing,
+        "why": row.why,
+        "b": change.b if change else None,
+        "c": change.c if change else None,
+        "p_value": change.p_one_sided if change else None,
+        "broke": change.broke if change else (),
+        "broke_surely": change.broke_surely if change else (),
+        "recovered": change.recovered if change else (),
+        "attribution": str(step.attribution) if step.attribution else None,
+        "changes": asdict(step.changes) if step.changes else None,
+        "prompt_changed": row.overlap.prompt_changed,
+        "added": row.overlap.added,
+        "removed": row.overlap.removed,
+        "rechecked": row.overlap.rechecked,
     }
 
 

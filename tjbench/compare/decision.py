@@ -130,6 +130,7 @@ class DecisionRow(_Record):
     reused: Reused | None = None
     accepted: Acceptance | None = None
     changes: Changes | None = None
+    lacking: tuple[str, ...] = ()
     vs_baseline: VsBaseline
 
 

@@ -80,12 +80,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """All rows in key order, artifacts that a newer one stands in for, and how many ``earlier`` steps it leaves out.
-    ``untested`` are replays without a control, which are no rows."""
+    """All rows in key order, and artifacts that a newer one stands in for. ``untested`` are replays without a control,
+    which are no rows."""
 
     rows: tuple[Row, ...]
     superseded: tuple[Listed, ...] = ()
-    earlier: int = 0
     untested: tuple[Listed, ...] = ()
 
 

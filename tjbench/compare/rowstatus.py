@@ -9,6 +9,7 @@ from tjbench.compare.attribution import SAYS, Attribution, Moved, attribute
 from tjbench.compare.changes import find_changes
 from tjbench.compare.corrected import Corrected, stands_alone
 from tjbench.compare.decision import Acceptance, AttributionP, DecisionRow, RowStatus, VsBaseline
+from tjbench.compare.lacking import lacking
 from tjbench.compare.matrix import Row
 from tjbench.compare.pair import Change, Pair, measure_change, p_text, rank_broken, tasks
 from tjbench.compare.policy import GatePolicy
@@ -67,6 +68,7 @@ def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
         reused=reused_of(head),
         accepted=_accepted(row, policy, tests),
         changes=find_changes(row),
+        lacking=lacking(head),
         vs_baseline=versus,
     )
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tjbench.compare.artifact import Artifact, RowKey
-from tjbench.compare.matrix import Listed, Matrix, Overlap, Row, build_row, version_order
+from tjbench.compare.attribution import Attribution, attribute
+from tjbench.compare.changes import Changes, find_changes
+from tjbench.compare.lacking import lacking
+from tjbench.compare.matrix import Listed, Row, build_row, version_order
 from tjbench.compare.pair import Rule
 
 Load = Callable[[Any], Artifact | None]
@@ -19,7 +22,34 @@ def whole(listed: Artifact) -> Artifact:
     return listed
 
 
-def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, most: int | None = None) -> Matrix:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One measurement as ``row``, held against the one before it, with who moved, what moved the dollars, and what was
+    not recorded. All but a series' last step are without their tasks."""
+
+    row: Row
+    attribution: Attribution | None
+    changes: Changes | None
+    lacking: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """All steps, key by key in the order of versions; artifacts that another stands in for; how many ``earlier`` steps
+    are left out; and ``untested`` replays without a control, which are no steps."""
+
+    steps: tuple[Step, ...]
+    superseded: tuple[Listed, ...] = ()
+    earlier: int = 0
+    untested: tuple[Listed, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The steps' rows."""
+        return tuple(step.row for step in self.steps)
+
+
+def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, most: int | None = None) -> Series:
     """Every step of every series: per key one artifact a tokenjam version, each against the last complete one.
 
     With ``most`` only so many last steps of a key are looked at, and what the first of them is held against. ``load``
@@ -30,7 +60,7 @@ def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, mo
     for one in (one for one in listed if not one.uncontrolled):
         series[one.key][one.tokenjam_version].append(one)
     untested = tuple(one for one in listed if one.uncontrolled)
-    rows: list[Row] = []
+    steps: list[Step] = []
     superseded: list[Listed] = []
     earlier = 0
     for key in sorted(series):
@@ -40,10 +70,10 @@ def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, mo
             for version in versions
         ]
         walk = _Walk(key=key, rule=rule, load=load, most=len(ranked) if most is None else most)
-        rows.extend(walk.back(ranked))
+        steps.extend(walk.back(ranked))
         superseded.extend(walk.superseded)
         earlier += walk.earlier
-    return Matrix(rows=tuple(rows), superseded=tuple(superseded), earlier=earlier, untested=untested)
+    return Series(steps=tuple(steps), superseded=tuple(superseded), earlier=earlier, untested=untested)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,16 +84,16 @@ class _Walk:
     rule: Rule
     load: Load
     most: int
-    rows: list[Row] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     waiting: list[Artifact] = field(default_factory=list)
     superseded: list[Listed] = field(default_factory=list)
     earlier: int = 0
 
-    def back(self, ranked: Sequence[Sequence[Listed]]) -> list[Row]:
-        """``ranked`` holds a group a version, oldest version first, and in a group the best first. Rows oldest first;
+    def back(self, ranked: Sequence[Sequence[Listed]]) -> list[Step]:
+        """``ranked`` holds a group a version, oldest version first, and in a group the best first. Steps oldest first;
         ``earlier`` counts the versions before them."""
         for index in reversed(range(len(ranked))):
-            full = len(self.rows) + len(self.waiting) >= self.most
+            full = len(self.steps) + len(self.waiting) >= self.most
             if full and not self.waiting:
                 self.superseded.extend(one for group in ranked[: index + 1] for one in group[1:])
                 break
@@ -76,7 +106,7 @@ class _Walk:
                 self.waiting.append(found)
                 self.earlier = index
         self._hold_against(None)
-        return self.rows[::-1]
+        return self.steps[::-1]
 
     def _read(self, group: Sequence[Listed]) -> Artifact | None:
         """The first of a version that is an artifact."""
@@ -89,12 +119,20 @@ class _Walk:
     def _hold_against(self, baseline: Artifact | None) -> None:
         for head in self.waiting:
             row = build_row(self.key, head, baseline, self.rule)
-            self.rows.append(_without_tasks(row) if self.rows else row)
+            step = Step(
+                row=_without_tasks(row) if self.steps else row,
+                attribution=attribute(row, self.rule.alpha),
+                changes=find_changes(row),
+                lacking=lacking(head),
+            )
+            self.steps.append(step)
         self.waiting.clear()
 
 
 def _without_tasks(row: Row) -> Row:
-    """A step that is only shown any more: its numbers, and no task."""
+    """A step that is only shown any more: its numbers and the names of what changed, and no task."""
     bare = (side and side.model_copy(update={"tasks": ()}) for side in (row.head, row.baseline))
     head, baseline = bare
-    return replace(row, head=head, baseline=baseline, overlap=Overlap())
+    return replace(
+        row, head=head, baseline=baseline, overlap=replace(row.overlap, candidate=(), original=(), reused=())
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
+from tjbench.compare.artifact import Artifact, Flag
+from tjbench.compare.lacking import lacking
 from tjbench.compare.pair import Pair, Trial, rank_broken
 from tjbench.report.page import Code, Page, Phrase, Section, Table, listing, sentence
 from tjbench.report.units import counted, dollars, interval_pp, number, p_value, pass_rate, percent, signed_pp, tokens
@@ -18,6 +19,7 @@ from tjbench.report.words import (
     cost_change,
     cost_sentence,
     models,
+    not_recorded,
 )
 
 ASIDE = 10
@@ -204,9 +206,8 @@ def _facts(artifact: Artifact) -> Iterator[Phrase]:
         yield from _replayed(artifact.replay.control, artifact.replay.judged_by)
     elif artifact.costs_stated:
         yield ("Dollars: as stated by the tool that measured, not tokens at these prices.",)
-    lacking = [name for name, is_missing in _lacking(artifact) if is_missing]
-    if lacking:
-        yield (f"Not recorded where it was measured: {', '.join(lacking)}.",)
+    if missing := lacking(artifact):
+        yield (not_recorded(missing),)
     if artifact.judge:
         yield ("Judge: ", Code(artifact.judge), ".")
     yield ("Sandbox: ", Code(artifact.sandbox_level), "; scorer: ", Code(artifact.scorer_version), ".")
@@ -224,13 +225,3 @@ def _replayed(control: bool, judged_by: str) -> Iterator[Phrase]:
             "The candidate is asked what was recorded. Where the original was sent more (system text, history, cached "
             "context), its answer lacks that and the saving looks larger than it is.",
         )
-
-
-def _lacking(artifact: Artifact) -> Iterator[tuple[str, bool]]:
-    """What a measurement of another tool may not say."""
-    used = [trial.usage for _, trials in _by_role(artifact) for trial in trials]
-    yield "prompts", artifact.suite.prompts_revision == UNKNOWN
-    yield "checks", artifact.suite.checks_revision == UNKNOWN
-    yield "input tokens", not artifact.mock and not any(usage.input for usage in used)
-    yield "output tokens", not artifact.mock and not any(usage.output for usage in used)
-    yield "dollars", not artifact.costs_known

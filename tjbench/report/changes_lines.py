@@ -1,12 +1,43 @@
-"""Why a row's dollars changed since its baseline, in sentences."""
+"""What changed since a row's baseline, in sentences: its tasks, and why its dollars did."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from tjbench.compare.changes import Changes, SavingChange, TokenUse
-from tjbench.report.page import Code, Phrase, joined
+from tjbench.report.page import Code, Phrase, joined, listing
 from tjbench.report.units import counted, number, percent, signed, signed_percent
+
+ASIDE = 10
+
+
+class ChangedTasks(Protocol):
+    """Ids of tasks that head and baseline do not hold alike."""
+
+    @property
+    def prompt_changed(self) -> tuple[str, ...]: ...
+    @property
+    def added(self) -> tuple[str, ...]: ...
+    @property
+    def removed(self) -> tuple[str, ...]: ...
+    @property
+    def rechecked(self) -> tuple[str, ...]: ...
+
+
+def tasks_lines(tasks: ChangedTasks, compared: int, since: str) -> Iterator[Phrase]:
+    """What of the suite changed; ``compared`` is how many tasks pair up, ``since`` what the head is held against."""
+    if tasks.prompt_changed:
+        n = len(tasks.prompt_changed)
+        which: Phrase = ("every compared task.",) if n == compared else listing(tasks.prompt_changed, ASIDE)
+        yield (f"prompt_changed ({number(n)}), compared all the same: ", *which)
+    for ids, text in (
+        (tasks.added, f"Added since {since} ({{n}}), left out of the comparison"),
+        (tasks.removed, f"Removed since {since} ({{n}})"),
+        (tasks.rechecked, f"Checked differently than in {since} ({{n}}), left out of the comparison"),
+    ):
+        if ids:
+            yield (text.format(n=number(len(ids))) + ": ", *listing(ids, ASIDE))
 
 
 def changes_lines(changes: Changes | None) -> Iterator[Phrase]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tjbench.compare.artifact import Flag
 from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
 from tjbench.compare.stats import Verdict
-from tjbench.report.changes_lines import changes_lines
+from tjbench.report.changes_lines import ASIDE, changes_lines, tasks_lines
 from tjbench.report.page import (
     Code,
     Link,
@@ -34,6 +34,7 @@ from tjbench.report.words import (
     cost_sentence,
     discordant,
     models,
+    not_recorded,
     verdict_word,
 )
 
@@ -74,7 +75,6 @@ SEED: tuple[Phrase, ...] = (
     ("commit the artifacts that it names to that branch.",),
 )
 BASELINE_SHA = 12
-ASIDE = 10
 
 
 def decision_page(decision: Decision, run_url: str | None = None) -> Page:
@@ -181,7 +181,8 @@ def _details(row: DecisionRow) -> Iterator[Phrase]:
     yield from _against_baseline(row)
     yield from changes_lines(row.changes)
     yield from _own(row)
-    yield from _changed_tasks(row)
+    versus = row.vs_baseline
+    yield from tasks_lines(versus, versus.n + versus.unscored, "the baseline")
     yield from _flags(row)
 
 
@@ -242,22 +243,9 @@ def _own(row: DecisionRow) -> Iterator[Phrase]:
         yield (cost,)
 
 
-def _changed_tasks(row: DecisionRow) -> Iterator[Phrase]:
-    versus = row.vs_baseline
-    if versus.prompt_changed:
-        everywhere = len(versus.prompt_changed) == versus.n + versus.unscored
-        which: Phrase = ("every compared task.",) if everywhere else listing(versus.prompt_changed, ASIDE)
-        yield (f"prompt_changed ({number(len(versus.prompt_changed))}), compared all the same: ", *which)
-    for ids, text in (
-        (versus.added, "Added since the baseline ({n}), left out of the comparison"),
-        (versus.removed, "Removed since the baseline ({n})"),
-        (versus.rechecked, "Checked differently than in the baseline ({n}), left out of the comparison"),
-    ):
-        if ids:
-            yield (text.format(n=number(len(ids))) + ": ", *listing(ids, ASIDE))
-
-
 def _flags(row: DecisionRow) -> Iterator[Phrase]:
+    if row.lacking:
+        yield (not_recorded(row.lacking),)
     for flag in row.flags:
         if flag is not Flag.PROMPT_CHANGED or not row.vs_baseline.prompt_changed:
             yield (FLAG[flag],)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.decision import Decision
 from tjbench.compare.history import Entry
-from tjbench.compare.matrix import Matrix
+from tjbench.compare.series import Series
 from tjbench.report.artifact_page import artifact_page
 from tjbench.report.decision_page import decision_page
 from tjbench.report.escape import code_span, display_width, escape_line_start, escape_markdown
@@ -58,9 +58,9 @@ def render_artifact(artifact: Artifact) -> str:
     return _render(artifact_page(artifact), _Form(folded=False), None)
 
 
-def render_series(matrix: Matrix, *, width: int | None = None) -> str:
+def render_series(series: Series, *, width: int | None = None) -> str:
     """Every row's measurements by tokenjam version, for the terminal."""
-    return _render(series_page(matrix), _Form(folded=False, width=width), None)
+    return _render(series_page(series), _Form(folded=False, width=width), None)
 
 
 def render_history_list(entries: Sequence[Entry], n_stored: int, *, width: int | None = None) -> str:

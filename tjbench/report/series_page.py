@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag, RowKey
-from tjbench.compare.matrix import Matrix, Row
-from tjbench.report.page import Code, Mark, Page, Phrase, Table
+from tjbench.compare.matrix import Row
+from tjbench.compare.series import Series, Step
+from tjbench.report.changes_lines import changes_lines, tasks_lines
+from tjbench.report.page import Code, Mark, Page, Phrase, Section, Table, listing, sentence
 from tjbench.report.units import counted, interval_pp, pass_rate, signed_pp
-from tjbench.report.words import MOCK_ALERT, STANDING, cost_change, discordant
+from tjbench.report.words import MOCK_ALERT, STANDING, broken_order, cost_change, discordant, not_recorded
 
 HEADER: tuple[Phrase, ...] = tuple(
     (name,)
@@ -28,31 +30,32 @@ NUMBERS = frozenset({4, 5, 6, 7})
 LISTED = 20
 
 
-def series_page(matrix: Matrix) -> Page:
-    """``matrix`` holds the steps of each key in order, as ``build_series`` makes it."""
-    steps: dict[RowKey, list[Row]] = defaultdict(list)
-    for row in matrix.rows:
-        steps[row.key].append(row)
-    heads = [row.head for row in matrix.rows if row.head]
-    shown = _most_urgent(steps)
+def series_page(series: Series) -> Page:
+    """``series`` holds the steps of each row in order, as ``build_series`` makes it."""
+    by_key: dict[RowKey, list[Step]] = defaultdict(list)
+    for step in series.steps:
+        by_key[step.row.key].append(step)
+    shown = _most_urgent(by_key)
+    measured = len(series.steps)
     return Page(
         mark=Mark.NONE,
-        title=(f"TokenJam Bench: {counted(len(steps), 'row')}, {counted(len(matrix.rows), 'measurement')}",),
-        lead=() if steps else (("No artifacts here.",),),
-        alerts=(MOCK_ALERT,) if any(head.mock for head in heads) else (),
-        tables=tuple(_table(key, steps[key]) for key in shown),
-        facts=(*_left_out(len(steps) - len(shown)), *_facts(matrix)),
+        title=(f"TokenJam Bench: {counted(len(by_key), 'row')}, {counted(measured, 'measurement')}",),
+        lead=() if by_key else (("No artifacts here.",),),
+        alerts=(MOCK_ALERT,) if any(row.head and row.head.mock for row in series.rows) else (),
+        tables=tuple(_table(key, by_key[key]) for key in shown),
+        sections=tuple(section for key in shown for section in _sections(by_key[key])),
+        facts=(*_left_out(len(by_key) - len(shown)), *_facts(series)),
     )
 
 
-def _most_urgent(steps: Mapping[RowKey, Sequence[Row]]) -> list[RowKey]:
+def _most_urgent(by_key: Mapping[RowKey, Sequence[Step]]) -> list[RowKey]:
     """The series to show: all, or where they are many those whose last step is the likeliest drop, in their order."""
-    urgent = set(sorted(steps, key=lambda key: _last_p(steps[key]))[:LISTED])
-    return [key for key in steps if key in urgent]
+    urgent = set(sorted(by_key, key=lambda key: _last_p(by_key[key]))[:LISTED])
+    return [key for key in by_key if key in urgent]
 
 
-def _last_p(rows: Sequence[Row]) -> float:
-    change = rows[-1].change
+def _last_p(steps: Sequence[Step]) -> float:
+    change = steps[-1].row.change
     return 1.0 if change is None else change.p_one_sided
 
 
@@ -61,12 +64,15 @@ def _left_out(count: int) -> Iterator[Phrase]:
         yield (f"{counted(count, 'row')} whose last step is less urgent not shown: --json holds all.",)
 
 
-def _table(key: RowKey, rows: Sequence[Row]) -> Table:
-    slot: Phrase = (" (what TokenJam recommends)",) if key.slot == RECOMMENDED else (" (pinned)",)
+def _title(key: RowKey, end: str) -> Phrase:
+    return (Code(key.suite), ", original ", Code(key.original), end)
+
+
+def _table(key: RowKey, steps: Sequence[Step]) -> Table:
     return Table(
-        title=(Code(key.suite), ", original ", Code(key.original), *slot),
+        title=_title(key, " (what TokenJam recommends)" if key.slot == RECOMMENDED else " (pinned)"),
         header=HEADER,
-        rows=tuple(_cells(row, row.head) for row in rows if row.head),
+        rows=tuple(_cells(step.row, step.row.head) for step in steps if step.row.head),
         right=NUMBERS,
     )
 
@@ -93,9 +99,38 @@ def _step(row: Row) -> str:
     return f"{row.change.verdict.value}: {discordant(row.change.b, row.change.c, row.change.p_one_sided)}"
 
 
-def _facts(matrix: Matrix) -> Iterator[Phrase]:
-    if matrix.earlier:
-        yield (f"{counted(matrix.earlier, 'earlier step')} not shown: --steps shows more.",)
-    if matrix.superseded:
-        count = counted(len(matrix.superseded), "artifact")
+def _sections(steps: Sequence[Step]) -> Iterator[Section]:
+    """What changed at each step and why, and what a measurement does not say."""
+    for step in steps:
+        head, before = step.row.head, step.row.baseline
+        lines = tuple(_details(step))
+        if head and lines:
+            came = f"{before.tokenjam_version} → " if before else ""
+            yield Section(title=_title(step.row.key, f": tokenjam {came}{head.tokenjam_version}"), lines=lines)
+
+
+def _details(step: Step) -> Iterator[Phrase]:
+    row = step.row
+    if row.repointed:
+        yield ("The recommendation changed: ", Code(row.repointed[0]), " → ", Code(row.repointed[1]), ".")
+    if row.change and (broke := row.change.broke):
+        yield (f"Broke since the step before ({len(broke)}): ", *listing(broke, surely=row.change.broke_surely))
+        if order := broken_order(row.change.samples, len(broke), len(row.change.broke_surely)):
+            yield (order,)
+    if step.attribution:
+        yield (sentence(f"Who moved since the step before: {step.attribution}"),)
+    if row.baseline:
+        change = row.change
+        compared = change.n + row.overlap.unscored if change else 0
+        yield from tasks_lines(row.overlap, compared, "the step before")
+    yield from changes_lines(step.changes)
+    if step.lacking:
+        yield (not_recorded(step.lacking),)
+
+
+def _facts(series: Series) -> Iterator[Phrase]:
+    if series.earlier:
+        yield (f"{counted(series.earlier, 'earlier step')} not shown: --steps shows more.",)
+    if series.superseded:
+        count = counted(len(series.superseded), "artifact")
         yield (f"{count} left out: a newer measurement of the same row and version stands in.",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tjbench.compare.artifact import INFLATION_FLAG, Flag
 from tjbench.compare.decision import RowStatus, Status
@@ -112,6 +112,11 @@ def broken_order(samples: int, broke: int, surely: int) -> str:
     if not surely:
         return f"No single task is worse beyond the chance of its {samples} samples: the order is by p."
     return f"Really broke ({surely}): worse beyond the chance of its own {samples} samples; the others follow by p."
+
+
+def not_recorded(names: Sequence[str]) -> str:
+    """What a measurement of another tool does not say."""
+    return f"Not recorded where it was measured: {', '.join(names)}."
 
 
 def causes_phrase(causes: Mapping[str, int]) -> Phrase:
