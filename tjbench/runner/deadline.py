@@ -25,7 +25,7 @@ class Deadline:
 
     def missed(self) -> ModelError:
         """Why a call is not made."""
-        return ModelError(Trouble.DEADLINE, f"not asked, for --deadline-minutes {self.minutes:g} had passed")
+        return ModelError(Trouble.DEADLINE, f"not asked after --deadline-minutes {self.minutes:g}")
 
     def cut(self) -> ModelError:
         """Why a call in flight has no answer."""

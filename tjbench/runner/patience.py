@@ -19,19 +19,22 @@ class Patience:
 
     ``tries`` counts askings by what failed; other troubles are never retried. Between them lie ``first_s``, twice that,
     and so on up to ``most_s``, each shortened by up to a half at random, or what the provider asks for; more than
-    ``longest_wait_s`` ends the asking of that provider. One call takes ``call_s`` at most, its waits included. A
-    provider that never answers is given up after ``connect_s`` without a connection, or ``start_s`` of failures; one
-    that did answer before, after ``outage_s`` without an answer.
+    ``longest_wait_s`` ends the asking of that provider. One asking takes ``ask_s`` at most, and no call is asked again
+    ``call_s`` after it began to wait for its turn. A provider that never answers is given up after ``connect_s``
+    without a connection, or ``start_s`` of failures; one that did answer before, after ``outage_s`` without an answer;
+    one that only limits the rate, after ``limited_s``.
     """
 
     tries: Mapping[Trouble, int] = field(default_factory=lambda: _TRIES)
     first_s: float = 0.5
     most_s: float = 30.0
+    ask_s: float = 300.0
     call_s: float = 600.0
     longest_wait_s: float = 120.0
-    connect_s: float = 3.0
+    connect_s: float = 5.0
     start_s: float = 30.0
     outage_s: float = 120.0
+    limited_s: float = 300.0
     growth_pause_s: float = 5.0
     proving_s: float = 2.0
 

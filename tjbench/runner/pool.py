@@ -14,7 +14,7 @@ from tjbench.models.model import Model, ModelError, Sampling, Trouble
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget, BudgetedModel
 from tjbench.runner.deadline import Deadline
-from tjbench.runner.patient import Throttles
+from tjbench.runner.patient import RUN_ENDED, Throttles
 from tjbench.runner.single import attempt_single
 from tjbench.suites.task import Task
 
@@ -160,8 +160,6 @@ class _Pool:
             result = self._make(job)
             if result.trouble is not None and result.trouble.permanent and self._verdict is None:
                 self._verdict = result
-                if self._limits.throttles:
-                    self._limits.throttles.end(ModelError(result.trouble, _ended(result)))
             if self._on_done:
                 with self._telling:
                     self._on_done(job, result)
@@ -231,4 +229,4 @@ class _Pool:
 
 
 def _ended(verdict: Attempt) -> str:
-    return f"not asked, for the run had ended: {verdict.error}"
+    return verdict.error if verdict.error.startswith(RUN_ENDED) else f"{RUN_ENDED}: {verdict.error}"

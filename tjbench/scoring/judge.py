@@ -125,9 +125,9 @@ class Judge:
             raise ModelError(Trouble.MALFORMED, "its reply holds no verdict that can be read")
         except ModelError as error:
             with self._lock:
-                self._failures[one_line(str(error))] += 1
                 if error.trouble.permanent:
-                    self._ended = error
+                    self._ended = self._ended or error
+                self._failures[one_line(str(self._ended or error))] += 1
             raise
 
     def _read(self, response: Response) -> Verdict | None:
