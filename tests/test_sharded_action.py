@@ -96,12 +96,12 @@ def measure(shop: Shop, event: Mapping[str, Any], downloads: Path, leave_out: in
     return got
 
 
-def judge(shop: Shop, event: Mapping[str, Any], downloads: Path) -> Outcome:
+def judge(shop: Shop, event: Mapping[str, Any], downloads: Path, **more: str) -> Outcome:
     """The last job: a clone of its own with what the others uploaded, and no model to ask."""
     given = inputs(workflow()["jobs"]["gate"])
     workspace = shop.clone(event["ref"])
     shutil.copytree(downloads, workspace / given["merge"])
-    return shop.run(**event, workspace=workspace, live=False, **given)
+    return shop.run(**event, workspace=workspace, live=False, **given, **more)
 
 
 @pytest.mark.parametrize("broken", [(), range(12)])
@@ -124,6 +124,18 @@ def test_the_documented_matrix_ends_as_the_unsplit_run_does(
     assert float(got.outputs["cost-usd"]) == pytest.approx(sum(float(s.outputs["cost-usd"]) for s in shards))
     assert float(got.outputs["cost-usd"]) > 0
     assert len(shop.comments()) == 1
+
+
+def test_a_merged_regression_says_that_it_was_not_confirmed(shop: Shop, wrong: dict[str, Any], tmp_path: Path) -> None:
+    wrong["small"] = range(12)
+    event = pull_request(shop)
+    measure(shop, event, tmp_path / "downloads")
+    asked = len(shop.provider.asks)
+    got = judge(shop, event, tmp_path / "downloads", confirm="true")
+    assert got.code == ExitCode.REGRESSION
+    assert len(shop.provider.asks) == asked
+    (comment,) = shop.comments()
+    assert "the tasks that broke were not asked once more" in comment
 
 
 def test_a_job_that_brought_nothing_makes_the_run_incomplete_and_is_named(shop: Shop, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from tjbench.store.shelf import Shelf
 from tjbench.suites import is_path
 from tjbench.tokenjam import Snapshot
 
+UNCONFIRMED = "confirm: the tasks that broke were not asked once more, for a run merged from shards calls no model"
 LISTED = 5
 
 
@@ -134,7 +135,8 @@ def _concluded(
     policy = _policy(config, rows, matrix, snapshot.at.date())
     again = _asked_again(run, matrix, policy, result) if run and config.gate.confirm else None
     decision = judge(matrix, policy, rows, baseline, result, again)
-    notes = (*decision.notes, *superseded(matrix), *tokenjam_notes(snapshot))
+    unasked = (UNCONFIRMED,) if run is None and config.gate.confirm and broken_tasks(matrix.rows, policy) else ()
+    notes = (*decision.notes, *unasked, *superseded(matrix), *tokenjam_notes(snapshot))
     update = {"notes": notes, "tokenjam_version": snapshot.version}
     if baseline.label.declined:
         names = ", ".join(path.name for path in written)
