@@ -18,6 +18,8 @@ from tjbench.config import SpecText
 from tjbench.pricing import Rates, Usage, cost_usd, counts_cache_as_free
 
 INFLATION_FLAG = 1.25
+LEAST_EVIDENCE = 40.0
+"""The E below which no row stops early: under no change a row ever reaches it in at most 1 of 40 runs."""
 UNKNOWN = "unknown"
 """What a measurement of another tool does not say: a rate's source, a hash, a sandbox."""
 
@@ -150,6 +152,30 @@ class ReplayRecord(_Record):
     judged_by: str
 
 
+class EarlyStopRecord(_Record):
+    """A row that could stop early: E of its tasks, how many of the planned ones those are, and the E at which it stops.
+
+    Fewer than planned: it did, at the first of its tasks in seeded order where E sufficed.
+    """
+
+    e_value: Annotated[float, Field(ge=0)]
+    n_used: Annotated[int, Field(ge=0)]
+    n_planned: Annotated[int, Field(ge=0)]
+    e_needed: Annotated[float, Field(ge=LEAST_EVIDENCE)]
+
+    @property
+    def stopped(self) -> bool:
+        return self.n_used < self.n_planned
+
+    @model_validator(mode="after")
+    def _stopped_for_a_reason(self) -> Self:
+        if self.n_used > self.n_planned:
+            raise ValueError(f"{self.n_used} of {self.n_planned} tasks is no part")
+        if self.stopped and self.e_value < self.e_needed:
+            raise ValueError(f"stopped at E = {self.e_value:g}, and {self.e_needed:g} is needed")
+        return self
+
+
 class Artifact(_Record):
     """A measurement: identity, what was sent, what came out, and every task. Costs in USD."""
 
@@ -191,6 +217,7 @@ class Artifact(_Record):
     commit: str | None
     shard: ShardRecord | None = None
     replay: ReplayRecord | None = None
+    early_stop: EarlyStopRecord | None = None
     tasks: tuple[TaskRecord, ...]
 
     @model_validator(mode="after")
@@ -204,11 +231,19 @@ class Artifact(_Record):
             prices = (rates.input, rates.output, rates.cache_read, rates.cache_write)
             if min(prices) < 0:
                 raise ValueError(f"no price of {model} is like this: {prices}")
+        if self.stopped and self.verdict is not Verdict.SIGNIFICANT_REGRESSION:
+            raise ValueError(f"stopped early, which only a regression does, and the verdict is {self.verdict}")
         return self
 
     @property
     def key(self) -> RowKey:
         return RowKey(self.suite.name, self.original_model, self.slot)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it stopped early, so that it is no sample of a fixed size: its estimates lean away from zero, and its
+        intervals and p-values do not hold."""
+        return self.early_stop is not None and self.early_stop.stopped
 
     @property
     def uncontrolled(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import ldexp
 
 from tjbench.compare.artifact import Artifact, RowKey
+from tjbench.compare.early_stop import evidence, evidence_needed
 from tjbench.compare.matrix import Row, Standing
 from tjbench.compare.pair import Pair
 from tjbench.compare.policy import GatePolicy
@@ -46,14 +47,15 @@ class Family:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
     """Rows whose test rejects after correction, by key: against the baseline, and candidate against original.
-    ``dearer`` is about cost, and empty unless a policy asks. ``unconfirmed`` rows rejected once and, asked again, did
-    not; the sentence says how far."""
+    ``dearer`` is about cost, and empty unless a policy asks. So many rows were ``stoppable`` early. ``unconfirmed``
+    rows rejected once and, asked again, did not; the sentence says how far."""
 
     families: tuple[Family, ...]
     regressed: frozenset[RowKey]
     worse_than_original: frozenset[RowKey]
     downsized: frozenset[RowKey]
     dearer: Dearer
+    stoppable: int = 0
     unconfirmed: Mapping[RowKey, str] = field(default_factory=dict)
 
     @property
@@ -66,9 +68,14 @@ class Corrected:
 
 def correct(rows: Sequence[Row], policy: GatePolicy) -> Corrected:
     """Test every row with a complete head. Alpha is divided over the enabled statistical policies, then over the two
-    kinds of rows that ``regression`` looks at, those with a baseline and those without, by their number."""
+    kinds of rows that ``regression`` looks at, those with a baseline and those without, by their number.
+
+    Where rows could stop early half of alpha is theirs, and the tests of all others have the other half. A row that did
+    stop is worse than its original by its evidence alone.
+    """
     enabled = [p for p in STATISTICAL if any(policy.fails_on(row.key, p) for row in rows)]
-    alpha = policy.rule.alpha / max(1, len(enabled))
+    stoppable = sum(row.head is not None and row.head.early_stop is not None for row in rows)
+    alpha = policy.rule.alpha / max(1, len(enabled)) / (2 if stoppable else 1)
     measured = [(row, row.head) for row in rows if row.head is not None and not row.head.incomplete]
     groups: dict[_Group, list[tuple[Row, Artifact]]] = defaultdict(list)
     for row, head in measured:
@@ -77,19 +84,25 @@ def correct(rows: Sequence[Row], policy: GatePolicy) -> Corrected:
     alone: set[RowKey] = set()
     for group, members in sorted(groups.items(), key=lambda item: item[0].rank):
         compared = {row.key: _against_baseline(row, head) for row, head in members if row.change is not None}
-        solo = {row.key: _against_original(head) for row, head in members if stands_alone(row)}
+        solo = {row.key: _against_original(head) for row, head in members if stands_alone(row) and not head.stopped}
         share = alpha / max(1, len(compared) + len(solo))
         if compared:
             families.append(_family(compared, share * len(compared), group))
         alone |= _rejected(solo, share * len(solo))
-    downsize = {row.key: _against_original(head) for row, head in measured if policy.asks(row.key, Policy.DOWNSIZE)}
+    asked = {row.key: head for row, head in measured if policy.asks(row.key, Policy.DOWNSIZE)}
+    downsize = {key: _against_original(head) for key, head in asked.items() if not head.stopped}
+    needed = evidence_needed(stoppable, policy.rule.alpha)
+    stopped = frozenset(row.key for row, head in measured if head.stopped and evidence(_own(head)) >= needed)
     known = [{key: downsize.pop(key)} for key in policy.accepted if key in downsize]
     return Corrected(
         families=tuple(families),
         regressed=frozenset(key for family in families for key in family.regressed),
-        worse_than_original=frozenset(alone),
-        downsized=_rejected(downsize, alpha).union(*(_rejected(alone, alpha) for alone in known)),
+        worse_than_original=frozenset(alone) | stopped,
+        downsized=_rejected(downsize, alpha).union(
+            *(_rejected(alone, alpha) for alone in known), stopped & asked.keys()
+        ),
         dearer=find_dearer([row for row in rows if policy.fails_on(row.key, Policy.SAVINGS)], alpha),
+        stoppable=stoppable,
     )
 
 
@@ -151,8 +164,11 @@ def _against_baseline(row: Row, head: Artifact) -> Run:
 
 
 def _against_original(head: Artifact) -> Run:
-    pairs = (Pair(task_id=task.task_id, before=task.original, after=task.candidate) for task in head.tasks)
-    return (head.suite.name, head.original_model, head.candidate_model), _changes(pairs)
+    return (head.suite.name, head.original_model, head.candidate_model), _changes(_own(head))
+
+
+def _own(head: Artifact) -> list[Pair]:
+    return [Pair(task_id=task.task_id, before=task.original, after=task.candidate) for task in head.tasks]
 
 
 def _changes(pairs: Iterable[Pair]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tjbench.compare.artifact import Flag
+from tjbench.compare.artifact import EarlyStopRecord, Flag
 from tjbench.compare.changes import Changes
 from tjbench.compare.stats import Verdict
 from tjbench.errors import ExitCode
@@ -97,6 +97,7 @@ class DecisionRow(_Record):
     """One (suite, original, slot). Passes are counts of ``n_scored`` tasks; deltas in pp and %; costs in USD.
 
     ``delta_ci_pp`` is Wald's interval and ``headline_ci_pp`` the one to show: where that misleads, the score interval.
+    A row that stopped early has neither and no p-value, which hold for a fixed number of tasks only.
     """
 
     suite: str
@@ -112,6 +113,7 @@ class DecisionRow(_Record):
     original_pass: float | None = None
     candidate_pass: float | None = None
     accuracy_delta_pp: float | None = None
+    early_stop: EarlyStopRecord | None = None
     delta_ci_pp: tuple[float, float] | None = None
     headline_ci_pp: tuple[float, float] | None = None
     p_value: float | None = None

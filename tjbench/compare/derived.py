@@ -9,7 +9,8 @@ from math import isclose
 from pydantic import BaseModel
 
 from tjbench.compare.artifact import UNKNOWN, Artifact, derive
-from tjbench.compare.pair import Rule
+from tjbench.compare.early_stop import evidence
+from tjbench.compare.pair import Pair, Rule
 
 RELATIVE = 1e-6
 _DOLLARS = frozenset({"original_cost_usd", "candidate_cost_usd", "cost_delta_pct"})
@@ -63,6 +64,9 @@ def rederived(artifact: Artifact) -> dict[str, object]:
         rule,
         uncontrolled=artifact.uncontrolled,
     )
+    if artifact.early_stop:
+        pairs = [Pair(task_id=t.task_id, before=t.original, after=t.candidate) for t in artifact.tasks]
+        values["early_stop"] = {"e_value": evidence(pairs), "n_used": len(pairs)}
     return {name: value for name, value in values.items() if not (name in _DOLLARS and never_priced(artifact))}
 
 

@@ -56,6 +56,7 @@ def decide(
         reasons=_reasons(status, rows, found, incomplete, missing, asked),
         notes=(
             *(f"savings not judged: {key.suite}, {key.original}: {why}" for key, why in tests.dearer.unjudged.items()),
+            *_early_stop_note(tests, policy),
             *acceptance_notes(policy, frozenset(hit.key for hit in found if hit.key and hit.policy in EXCUSED)),
         ),
         rows=rows,
@@ -65,6 +66,14 @@ def decide(
         tokenjam_version=heads[0].tokenjam_version if heads else None,
         mock=any(head.mock for head in heads),
     )
+
+
+def _early_stop_note(tests: Corrected, policy: GatePolicy) -> tuple[str, ...]:
+    if not tests.stoppable:
+        return ()
+    count = f"{tests.stoppable} {'row' if tests.stoppable == 1 else 'rows'}"
+    half = f"{policy.rule.alpha / 2:g}"
+    return (f"early stop: {count} could stop, at {half} in all; every other test shares the other {half}",)
 
 
 def _pooled(tests: Corrected) -> Pooled:

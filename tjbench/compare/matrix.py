@@ -64,8 +64,9 @@ class Row:
 
     @property
     def coverage(self) -> float:
-        """Share of the baseline's tasks that the head holds too, measured again or reused."""
-        if self.baseline is None or not self.baseline.tasks:
+        """Share of the baseline's tasks that the head holds too, measured again or reused; all where the head stopped
+        early and nobody knows."""
+        if self.baseline is None or not self.baseline.tasks or (self.head and self.head.stopped):
             return 1.0
         return (len(self.overlap.candidate) + len(self.overlap.reused)) / len(self.baseline.tasks)
 
@@ -210,6 +211,9 @@ def incomparable(head: Artifact, baseline: Artifact) -> str:
     if baseline.incomplete:
         unscored = f"{baseline.n_unscored} of {baseline.n_tasks} tasks unscored"
         return f"the baseline is incomplete: {unscored if baseline.n_tasks else 'it holds no task'}"
+    for name, artifact in (("this run", head), ("the baseline", baseline)):
+        if artifact.stopped:
+            return f"{name} stopped early, so it is no sample of a fixed size"
     differences = (
         ("scorer version", baseline.scorer_version, head.scorer_version),
         ("run", "mock" if baseline.mock else "live", "mock" if head.mock else "live"),
@@ -236,8 +240,8 @@ def find_overlap(head: Artifact, baseline: Artifact) -> Overlap:
         ),
         reused=tuple(i for i in same if now[i].candidate.is_reused),
         prompt_changed=tuple(i for i in same if now[i].prompt_hash != then[i].prompt_hash),
-        added=tuple(i for i in now if i not in then),
-        removed=tuple(i for i in then if i not in now),
+        added=() if baseline.stopped else tuple(i for i in now if i not in then),
+        removed=() if head.stopped else tuple(i for i in then if i not in now),
         rechecked=tuple(i for i in shared if now[i].check_hash != then[i].check_hash),
     )
 

@@ -51,7 +51,9 @@ def find_dearer(rows: Iterable[Row], alpha: float) -> Dearer:
     rises: dict[RowKey, CostRise] = {}
     unjudged: dict[RowKey, str] = {}
     for row in rows:
-        if row.change is not None and row.head is not None and not row.head.incomplete:
+        if row.head is not None and row.head.stopped and row.baseline is not None:
+            unjudged[row.key] = row.why
+        elif row.change is not None and row.head is not None and not row.head.incomplete:
             found = cost_rise(row)
             if isinstance(found, CostRise):
                 rises[row.key] = found

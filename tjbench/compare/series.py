@@ -1,4 +1,4 @@
-"""Every step of a series, across tokenjam versions: each measurement against the last complete one before it."""
+"""Every step of a series, across tokenjam versions: each measurement against the last whole one before it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Series:
 
 
 def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, most: int | None = None) -> Series:
-    """Every step of every series: per key one artifact a tokenjam version, each against the last complete one.
+    """Every step of every series: per key one artifact a tokenjam version, each against the last complete one that
+    did not stop early.
 
     With ``most`` only so many last steps of a key are looked at, and what the first of them is held against. ``load``
     reads what was listed by its label; where it gives ``None`` the next newest of the version stands in. Tasks are kept
@@ -100,7 +101,7 @@ class _Walk:
             found = self._read(ranked[index])
             if found is None:
                 continue
-            if not found.incomplete:
+            if not found.incomplete and not found.stopped:
                 self._hold_against(found)
             if not full:
                 self.waiting.append(found)

@@ -1,0 +1,65 @@
+"""When a regression is so clear that no more tasks need to be asked: an e-process over tasks in seeded order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from tjbench.compare.artifact import LEAST_EVIDENCE
+from tjbench.compare.pair import Pair, Rule, compare, tasks
+from tjbench.compare.stats import Verdict, e_value
+
+_LARGEST = 1e300
+"""The most that a JSON number holds for every reader."""
+
+
+def evidence(pairs: Iterable[Pair]) -> float:
+    """E(b, c) of `e_value` over the scored pairs, of one sample a task each."""
+    changes = [pair.change for pair in pairs if pair.scored]
+    return _evidence(sum(change < 0 for change in changes), sum(change > 0 for change in changes))
+
+
+def _evidence(b: int, c: int) -> float:
+    found = e_value(b, c)
+    return _LARGEST if found == inf else found
+
+
+def evidence_needed(rows: int, alpha: float) -> float:
+    """The evidence at which each of ``rows`` rows that may stop does so: all of them together stop falsely with at most
+    ``alpha / 2`` (Ville's inequality, Bonferroni), which leaves ``alpha / 2`` to the tests of those that do not."""
+    return max(LEAST_EVIDENCE, 2 * max(1, rows) / alpha)
+
+
+class Prefix:
+    """The first tasks of a row, added one at a time in their order, until they suffice."""
+
+    def __init__(self, rule: Rule, needed: float) -> None:
+        self._rule = rule
+        self._needed = needed
+        self._pairs: list[Pair] = []
+        self._b = self._c = 0
+
+    @property
+    def n(self) -> int:
+        return len(self._pairs)
+
+    def add(self, pair: Pair) -> bool:
+        """Whether the tasks so far suffice: as much evidence as is needed, and a verdict of their own that is a
+        regression, with unscored tasks looked at as ever."""
+        self._pairs.append(pair)
+        self._b += pair.scored and pair.change < 0
+        self._c += pair.scored and pair.change > 0
+        if _evidence(self._b, self._c) < self._needed:
+            return False
+        return compare(self._pairs, self._rule).verdict is Verdict.SIGNIFICANT_REGRESSION
+
+
+def stopped_reason(pairs: Iterable[Pair], planned: int) -> str:
+    """The verdict of a row that stopped, in one sentence: no p-value, which holds for a fixed number of tasks only."""
+    held = list(pairs)
+    changes = [pair.change for pair in held if pair.scored]
+    b, c = sum(change < 0 for change in changes), sum(change > 0 for change in changes)
+    return (
+        f"{b} {tasks(b)} broke, {c} recovered out of {len(changes)}: stopped early after {len(held)} of {planned} "
+        f"{tasks(planned)} (E = {_evidence(b, c):.3g})"
+    )
