@@ -38,12 +38,13 @@ class AnthropicModel(SdkModel):
         secrets: Iterable[str] = (),
         timeout_s: float = 300.0,
     ) -> None:
+        http = http_client(anthropic, timeout_s)
         client = anthropic.Anthropic(
             base_url=base_url,
             api_key=key,
             max_retries=0,
-            timeout=timeout_s,
-            http_client=http_client(anthropic, timeout_s),
+            timeout=http.timeout,
+            http_client=http,
         )
         super().__init__(spec, anthropic, client, Accepted("temperature"), [key, *secrets])
         self._id = model_id or spec.model

@@ -34,12 +34,13 @@ class OpenAIModel(SdkModel):
         secrets: Iterable[str] = (),
         timeout_s: float = 300.0,
     ) -> None:
+        http = http_client(openai, timeout_s)
         client = openai.OpenAI(
             base_url=base_url,
             api_key=key,
             max_retries=0,
-            timeout=timeout_s,
-            http_client=http_client(openai, timeout_s),
+            timeout=http.timeout,
+            http_client=http,
             default_headers=None if spec.provider == "openai" else _headers_of_its_own(key),
         )
         super().__init__(spec, openai, client, Accepted("temperature", "seed"), [key, *secrets])

@@ -67,7 +67,9 @@ class SdkModel(ABC):
             told = retry_after_s(error.response.headers, error.response.text)
             return self._failure(trouble_of(error.status_code, words), f"HTTP {error.status_code}: {words}", told)
         except self._sdk.APITimeoutError as error:
-            return self._failure(Trouble.TIMEOUT, "no answer in time", unreached=_is_unsent(error))
+            unsent = _is_unsent(error)
+            words = f"no {'connection' if unsent else 'answer'} in time"
+            return self._failure(Trouble.TIMEOUT, words, unreached=unsent)
         except self._sdk.APIConnectionError as error:
             if getattr(error.__cause__, "answer_began", False):
                 return self._failure(Trouble.MALFORMED, "the answer broke off")

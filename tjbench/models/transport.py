@@ -1,4 +1,5 @@
-"""The HTTP client under a provider's SDK: no redirects, and a bound on how long an answer may take as a whole."""
+"""The HTTP client under a provider's SDK: no redirects, and bounds on how long a connection and a whole answer may
+take."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import time
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+
+_CONNECT_S = 10.0
 
 
 def http_client(sdk: Any, timeout_s: float) -> Any:
@@ -20,7 +23,7 @@ def http_client(sdk: Any, timeout_s: float) -> Any:
 
     return sdk.DefaultHttpxClient(
         follow_redirects=False,  # a key goes to no other host
-        timeout=timeout_s,
+        timeout=http.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
         event_hooks={"response": [bound]},
     )
 
