@@ -20,7 +20,7 @@ from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shop import CONFIG, FILES, KEY, NAME, TASKS, Outcome, Shop, found_shop
 from tests.fakes.sums import add, sums_jsonl
 from tests.fakes.tokenjam import BIG, make_tokenjam
-from tjbench.action import open_action, read_config
+from tjbench.action_inputs import open_action, read_config
 from tjbench.errors import ExitCode
 from tjbench.store.artifacts import load_path
 

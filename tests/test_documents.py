@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 import tjbench
-from tjbench.action import INPUTS
+from tjbench.action_inputs import INPUTS
 from tjbench.cli.reference import reference
 from tjbench.config import Config, Policy, parse_config
 

@@ -16,7 +16,7 @@ import pytest
 from tests.fakes.model import FakeModel, response
 from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_tokenjam, snapshot
-from tjbench.action import open_action, read_config
+from tjbench.action_inputs import open_action, read_config
 from tjbench.base_policy import judged_by_base
 from tjbench.bench import Bench, BenchResult, RowPlan, Settings
 from tjbench.compare.artifact import Artifact, Flag

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from tests.fakes.artifacts import measurement
+from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shared import shared
 from tests.fakes.terminal import Terminal, open_terminal
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_tokenjam
 from tjbench.compare.map_diff import prices_changed, recommendations_changed
 from tjbench.config import ModelSpec
 from tjbench.pricing import Rates
-from tjbench.store.artifacts import write_artifact
+from tjbench.store.artifacts import load_path, write_artifact
 from tjbench.versions import open_versions
 
 AT = datetime(2026, 11, 29, tzinfo=UTC)
@@ -98,6 +99,37 @@ def test_run_measures_exactly_the_pairs_that_changed(terminal: Terminal) -> None
     artifact = json.loads(written.read_text())
     assert (artifact["original_model"], artifact["candidate_model"]) == (str(BIG), str(TINY))
     assert artifact["tokenjam_version"] == "9.2.0"
+
+
+def test_calls_are_those_that_the_provider_counted_and_kept_answers_are_none(terminal: Terminal) -> None:
+    store(terminal, suite="samples")
+    with FakeProvider(lambda ask: Reply(text="no")) as provider:
+        terminal.environ["OPENAI_BASE_URL"] = provider.openai_url
+        assert check(terminal, "--to", "9.2.0")["provider_calls"] == provider.counts()["total"] == 0
+        found = check(terminal, "--to", "9.2.0", "--run", "--out", "measured")
+        (made,) = load_path(terminal.root / "measured").artifacts.values()
+        assert provider.counts()["by_model"] == {"big": made.n_tasks, "tiny": made.n_tasks}
+        assert found["provider_calls"] == provider.counts()["total"]
+        assert check(terminal, "--to", "9.2.0", "--run", "--out", "again")["provider_calls"] == 0
+        assert provider.counts()["total"] == found["provider_calls"]
+
+
+def test_a_call_that_is_repeated_and_one_of_a_judge_count_too(terminal: Terminal) -> None:
+    suite = terminal.root / "judged.jsonl"
+    suite.write_text(json.dumps({"id": "a", "prompt": "Greet.", "check": {"judged": {"criteria": "It greets."}}}))
+    (terminal.root / "tjbench.toml").write_text(
+        '[[proof]]\nsuite = "judged.jsonl"\noriginal = "openai:big"\n[judge]\nmodel = "openai:judge"\n'
+    )
+
+    def answer(ask: Ask) -> Reply:
+        if ask.number == 1:
+            return Reply(status=500, headers={"retry-after": "0"})
+        return Reply(text='{"score": 9, "reason": "it does"}' if ask.model == "judge" else f"Hello, I am {ask.model}.")
+
+    with FakeProvider(answer) as provider:
+        terminal.environ["OPENAI_BASE_URL"] = provider.openai_url
+        found = check(terminal, "--from", "9.0.0", "--to", "9.2.0", "--run")
+        assert provider.counts()["total"] == found["provider_calls"] == 5  # one again, and a verdict on each answer
 
 
 def test_an_unreachable_index_is_exit_3_and_a_missing_directory_exit_2(terminal: Terminal) -> None:

@@ -155,7 +155,7 @@ def _step_json(step: Step, head: Artifact) -> dict[str, object]:
         "original_pass": head.original_pass,
         "candidate_pass": head.candidate_pass,
         "accuracy_delta_pp": head.accuracy_delta_pp,
-        "cost_delta_pct": head.cost_delta_pct,
+        "cost_delta_pct": head.measured_cost_delta_pct,
         "verdict": head.verdict,
         "lacking": step.lacking,
         "previous_version": row.baseline.tokenjam_version if row.baseline else None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import datetime
 from typing import TextIO
 
@@ -12,18 +11,10 @@ from tjbench.ci import GateResult
 from tjbench.compare.map_diff import PriceChange, Recommendation
 from tjbench.errors import ExitCode
 from tjbench.report.markdown import render_decision
-from tjbench.report.units import counted, dollars, percent, signed_percent
-from tjbench.upgrade_check import (
-    Priced,
-    Repriced,
-    UpgradeCheck,
-    UpgradeRequest,
-    dated_savings,
-    exit_code,
-    open_checked,
-    run_pending,
-    saving_pct,
-)
+from tjbench.report.units import counted, dollars
+from tjbench.upgrade_check import Priced, Repriced, UpgradeCheck, dated_savings, saving_pct
+from tjbench.upgrade_lines import summary
+from tjbench.upgrade_run import UpgradeRequest, check_upgrade, exit_code, run_pending
 from tjbench.workplace import Workplace
 
 
@@ -31,8 +22,7 @@ def tell_upgrade(
     request: UpgradeRequest, place: Workplace, *, as_json: bool, stdout: TextIO, stderr: TextIO
 ) -> ExitCode:
     """`tjb upgrade-check`: compare, run what was asked for, and tell."""
-    with ExitStack() as scratch:
-        check = open_checked(request, place, scratch)
+    check = check_upgrade(request, place)
     result, calls = None, 0
     if request.run and check.needs_run:
         result, calls = run_pending(check, request, place, stderr)
@@ -44,26 +34,6 @@ def tell_upgrade(
     if as_json:
         stdout.write(json.dumps(document(check, result, calls, code), indent=1) + "\n")
     return code
-
-
-def summary(check: UpgradeCheck) -> Iterator[str]:
-    """What differs between the two versions, in lines for people."""
-    yield f"tokenjam {check.before.version} → {check.after.version}, prices at {check.after.at:%Y-%m-%d}"
-    for found in check.recommendations:
-        yield f"  {_moved(found)}{_saving(check, found)}"
-    if not check.recommendations:
-        yield "  every recommendation is the same"
-    yield from _price_lines(check)
-    for original, candidate, steps in dated_savings(check.after):
-        said = ", ".join(f"{percent(saving)} {_since(start, steps[1][0])}" for start, saving in steps)
-        yield f"  {original} → {candidate}: rates imply {said}"
-    yield from (f"  {_repriced(found)}" for found in check.repriced)
-    yield from (
-        f"  withdrawn: {key.suite}, {key.original}: {check.after.version} recommends none" for key in check.withdrawn
-    )
-    yield from (f"  skipped {name}: {why}" for name, why in check.skipped.items())
-    if check.ignored_overrides:
-        yield f"  price overrides found and not applied: {', '.join(check.ignored_overrides)}"
 
 
 def document(check: UpgradeCheck, result: GateResult | None, calls: int, code: ExitCode) -> dict[str, object]:
@@ -119,21 +89,6 @@ def _ending(check: UpgradeCheck, result: GateResult | None, calls: int) -> Itera
     yield "0 calls to providers, $0 spent; --run measures these pairs"
 
 
-def _moved(found: Recommendation) -> str:
-    if found.before is None:
-        return f"added: {found.original} → {found.after}"
-    if found.after is None:
-        return f"removed: {found.original} → {found.before}"
-    return f"changed: {found.original}: {found.before} → {found.after}"
-
-
-def _saving(check: UpgradeCheck, found: Recommendation) -> str:
-    if found.after is None:
-        return ""
-    saving = saving_pct(check.after, found.original, found.after)
-    return ": unpriced" if saving is None else f", rates imply {percent(saving)} saved"
-
-
 def _move(check: UpgradeCheck, found: Recommendation) -> dict[str, object]:
     savings = (
         saving_pct(check.before, found.original, found.before),
@@ -149,20 +104,6 @@ def _move(check: UpgradeCheck, found: Recommendation) -> dict[str, object]:
     }
 
 
-def _price_lines(check: UpgradeCheck) -> Iterator[str]:
-    """Prices of models that are recommended or in use; the rest is counted."""
-    near = {str(m) for pair in check.after.candidates.items() for m in pair if m} | check.scope
-    shown = [change for change in check.prices if change.model in near and change.field in ("input", "output")]
-    for change in shown:
-        since = f" from {change.effective:%Y-%m-%d}" if change.effective else ""
-        yield f"  {change.model} {change.field}: {_usd(change.before)} → {_usd(change.after)} per million tokens{since}"
-    rest = len({change.model for change in check.prices}) - len({change.model for change in shown})
-    if rest > 0:
-        yield f"  and prices of {counted(rest, 'other model')}"
-    if not check.prices:
-        yield "  every price is the same"
-
-
 def _price(change: PriceChange) -> dict[str, object]:
     provider, _, model = change.model.partition(":")
     return {
@@ -173,22 +114,6 @@ def _price(change: PriceChange) -> dict[str, object]:
         "to": change.after,
         "effective": _iso(change.effective),
     }
-
-
-def _repriced(found: Repriced) -> str:
-    artifact = found.artifact
-    title = f"{artifact.suite.name}, {artifact.original_model} → {artifact.candidate_model}"
-    if found.before is None or found.after is None:
-        return f"not repriced: {title}: {found.why}"
-    sides = [_saved(side) for side in (found.before, found.after)]
-    return f"repriced: {title}: {sides[0]}; now {sides[1]}"
-
-
-def _saved(side: Priced) -> str:
-    pair = f"{dollars(side.original_usd)} → {dollars(side.candidate_usd)}"
-    if side.guessed:
-        return f"{pair} at a placeholder price"
-    return pair if side.delta_pct is None else f"{pair} ({signed_percent(side.delta_pct)})"
 
 
 def _repriced_json(found: Repriced) -> dict[str, object]:
@@ -214,14 +139,6 @@ def _side(side: Priced | None) -> dict[str, object] | None:
         "cost_delta_pct": None if side.delta_pct is None else round(side.delta_pct, 4),
         "priced_with_defaults": side.guessed,
     }
-
-
-def _since(start: datetime | None, first: datetime | None) -> str:
-    return f"from {start:%Y-%m-%d}" if start else f"before {first:%Y-%m-%d}" if first else "always"
-
-
-def _usd(price: float | None) -> str:
-    return "no price" if price is None else f"${price:g}"
 
 
 def _iso(at: datetime | None) -> str | None:

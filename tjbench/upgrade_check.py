@@ -1,49 +1,21 @@
-"""`tjb upgrade-check`: what another version of TokenJam changes, at no cost, and which pairs need a run."""
+"""Two versions of TokenJam held against each other, at no cost: what changed, stored results at both, what needs a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
-from pathlib import Path
-from typing import TextIO
 
-from tjbench.ci import GateResult, run_gate
 from tjbench.compare.artifact import RECOMMENDED, Artifact, RowKey
-from tjbench.compare.decision import BaselineLabel
-from tjbench.compare.map_diff import (
-    PriceChange,
-    Recommendation,
-    prices_changed,
-    recommendations_changed,
-)
+from tjbench.compare.map_diff import PriceChange, Recommendation, prices_changed, recommendations_changed
 from tjbench.compare.matrix import newest_per_key, version_order
-from tjbench.config import Config, ModelSpec, Policy, Proof
-from tjbench.errors import ExitCode, UsageError
-from tjbench.models.model import Trouble
+from tjbench.config import Config, ModelSpec
 from tjbench.pricing import Rates, Usage, cost_usd
-from tjbench.progress import Progress
 from tjbench.rows import models_of
-from tjbench.runner.attempt import Attempt
-from tjbench.scoring.score import Score
-from tjbench.store.artifacts import Baseline, Loaded, load_path
+from tjbench.store.artifacts import Loaded
 from tjbench.tokenjam import Snapshot, claimed_saving_pct
-from tjbench.versions import Versions, open_versions
-from tjbench.workplace import RunOptions, Workplace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpgradeRequest:
-    """What was asked: from which version (``None``: the stored artifacts', else the installed one) to which."""
-
-    config: Config
-    before: str | None
-    after: str
-    results: Path | None
-    options: RunOptions
-    run: bool = False
+from tjbench.versions import Versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,19 +78,13 @@ class UpgradeCheck:
         )
 
 
-def check_upgrade(request: UpgradeRequest, place: Workplace, versions: Versions) -> UpgradeCheck:
-    """Ask both versions and compare; no model is called.
-
-    Raises ``UsageError`` for a version that does not exist and ``IncompleteError`` where the index cannot be reached.
-    """
-    loaded = load_path(request.results) if request.results else Loaded(artifacts={}, rejected={})
-    return compare_versions(request.config, loaded, request.before, request.after, versions)
-
-
 def compare_versions(
     config: Config, loaded: Loaded, wanted_before: str | None, wanted_after: str, versions: Versions
 ) -> UpgradeCheck:
-    """The check over artifacts that are loaded already."""
+    """Ask both versions (``None``: that of the artifacts, else the installed one) and compare; no model is called.
+
+    Raises ``UsageError`` for a version that does not exist and ``IncompleteError`` where the index cannot be reached.
+    """
     chosen, _ = newest_per_key(loaded.artifacts.values())
     used = [ModelSpec.parse(text) for a in loaded.artifacts.values() for text in (a.original_model, a.candidate_model)]
     configured = models_of(config) if config.proof != Config().proof else []
@@ -157,47 +123,6 @@ def reprice(file: str, artifact: Artifact, before: Snapshot, after: Snapshot) ->
     return Repriced(
         file=file, artifact=artifact, before=_priced(used, models, before), after=_priced(used, models, after)
     )
-
-
-def run_pending(check: UpgradeCheck, request: UpgradeRequest, place: Workplace, log: TextIO) -> tuple[GateResult, int]:
-    """Measure exactly the pairs that need it, hold them against what is stored, and count the providers' calls."""
-    loaded = load_path(request.results) if request.results else Loaded(artifacts={}, rejected={})
-    chosen, _ = newest_per_key(loaded.artifacts.values())
-    proofs = tuple(_proof(pending, request.config, chosen.get(pending.key)) for pending in check.needs_run)
-    config = request.config.model_copy(update={"proof": proofs})
-    keys = {pending.key for pending in check.needs_run}
-    held = {name: artifact for name, artifact in loaded.artifacts.items() if artifact.key in keys}
-    baseline = Baseline(
-        label=BaselineLabel(ref=str(request.results)), loaded=Loaded(artifacts=held, rejected=loaded.rejected)
-    )
-    progress = Progress(log)
-    calls: list[ModelSpec] = []
-    with place.opened(config, check.after, progress, request.options) as run:
-
-        def watch(spec: ModelSpec, attempt: Attempt, score: Score) -> None:
-            if (
-                not run.mock
-                and attempt.reused_from is None
-                and attempt.trouble not in {Trouble.BUDGET, Trouble.DEADLINE}
-            ):
-                calls.append(spec)
-            progress.watch(spec, attempt, score)
-
-        return run_gate(replace(run, watch=watch), baseline), len(calls)
-
-
-def exit_code(check: UpgradeCheck, config: Config, result: GateResult | None) -> ExitCode:
-    """That of the gate over what was run; else 1 where a recommendation moved and the policy says so."""
-    if result is not None and result.decision.exit_code is not ExitCode.PASSED:
-        return result.decision.exit_code
-    moved = check.moved or check.withdrawn or any(pending.was for pending in check.needs_run)
-    fires = Policy.RECOMMENDATION in config.gate.fail_on and moved
-    return ExitCode.REGRESSION if fires else ExitCode.PASSED
-
-
-def open_checked(request: UpgradeRequest, place: Workplace, scratch: ExitStack) -> UpgradeCheck:
-    """The check in environments of its own."""
-    return check_upgrade(request, place, open_versions(place.environ, place.root, scratch))
 
 
 def dated_savings(snapshot: Snapshot) -> list[tuple[str, str, list[tuple[datetime | None, float]]]]:
@@ -254,27 +179,6 @@ def _unmeasured(config: Config, stored: set[RowKey], before: Snapshot, after: Sn
             if proof.candidate is None and key not in stored and now is not None and was != now:
                 found.append(Pending(key=key, candidate=str(now), was=str(was) if was else None))
     return found
-
-
-def _proof(pending: Pending, config: Config, stored: Artifact | None) -> Proof:
-    """The row as the configuration has it, else as it was measured."""
-    original = ModelSpec.parse(pending.key.original)
-    row = {"suite": (pending.key.suite,), "original": (pending.key.original,)}
-    for proof in config.proof:
-        if proof.candidate is None and (pending.key.suite, original) in proof.combinations():
-            return proof.model_copy(update=row)
-    if stored is None:
-        raise UsageError(f"no proof asks for {pending.key.suite}, {original}")
-    sampling = stored.sampling
-    return Proof(
-        suite=(pending.key.suite,),
-        original=(pending.key.original,),
-        limit=stored.n_tasks if stored.n_tasks < stored.suite.n_available else None,
-        samples=sampling.samples,
-        temperature=sampling.temperature,
-        max_tokens=sampling.max_tokens or Proof().max_tokens,
-        seed=stored.seed,
-    )
 
 
 def _named(snapshot: Snapshot) -> dict[str, str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,8 @@ MOCK_NOTICE = "MOCK RUN: scripted models answer; this measures no model. Set the
 class RunOptions:
     """How one measurement is run and kept. ``silent_mock`` lets scripted models stand in where no key is there, which
     a gate must not; ``commit`` is the one measured, where it is not the one checked out; ``shard`` the part to take.
-    Without ``keep_answers`` there is no journal; in a ``private`` run results hold no text."""
+    Without ``keep_answers`` there is no journal; in a ``private`` run results hold no text. ``called`` hears of every
+    call to a provider."""
 
     out: Path
     journal: Path | None = None
@@ -51,6 +52,7 @@ class RunOptions:
     shard: Shard | None = None
     keep_answers: bool = True
     private: bool = False
+    called: Callable[[ModelSpec], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +88,12 @@ class Workplace:
 
         return load
 
-    def live_opener(self, journal: Journal | None) -> LiveOpener:
+    def live_opener(self, journal: Journal | None, called: Callable[[ModelSpec], None] | None = None) -> LiveOpener:
         """Opens real models, over the journal when there is one."""
 
         def configured(config: Config) -> ModelOpener:
             def open_live(spec: ModelSpec, _suite: Suite) -> Model:
-                return open_model(spec, gateways_of(config), self.environ, journal=journal)
+                return open_model(spec, gateways_of(config), self.environ, journal=journal, called=called)
 
             return open_live
 
@@ -121,7 +123,7 @@ class Workplace:
                 config=config,
                 snapshot=snapshot,
                 rows=rows,
-                open_live=self.live_opener(journal),
+                open_live=self.live_opener(journal, options.called),
                 mock=mock,
                 out=options.out,
                 watch=progress.watch,

@@ -16,7 +16,8 @@ from tests.fakes.gitdir import commit, git
 from tests.fakes.github_server import GithubServer
 from tests.fakes.provider import FakeProvider
 from tests.fakes.sums import sums_jsonl
-from tjbench.action import open_action, run_action
+from tjbench.action import run_action
+from tjbench.action_inputs import open_action
 from tjbench.compare.decision import Decision
 from tjbench.errors import ExitCode
 from tjbench.github.api import Patience

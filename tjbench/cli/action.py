@@ -19,7 +19,8 @@ def action() -> int:
 
     Example: docker run -e INPUT_MOCK=true -v "$PWD:/github/workspace" -w /github/workspace IMAGE action
     """
-    from tjbench.action import open_action, run_action
+    from tjbench.action import run_action
+    from tjbench.action_inputs import open_action
 
     root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     return run_action(open_action(os.environ, root, sys.stdout))

@@ -46,7 +46,7 @@ def upgrade_check(
     """
     from tjbench.settings import overridden
     from tjbench.tell_upgrade import tell_upgrade
-    from tjbench.upgrade_check import UpgradeRequest
+    from tjbench.upgrade_run import UpgradeRequest
     from tjbench.workplace import RunOptions, Workplace
 
     place = Workplace(root=Path.cwd(), environ=os.environ)

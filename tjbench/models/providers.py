@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from tjbench.errors import UsageError
 from tjbench.misconfig import suggestion
 from tjbench.models.cached import CachedModel, Journal
 from tjbench.models.model import Model
+from tjbench.models.watched import WatchedModel
 
 Gateways = Mapping[str, tuple[str, str | None]]
 """``[providers.NAME]`` of the configuration: name to (base URL, name of the variable that holds the key)."""
@@ -110,8 +111,11 @@ def open_model(
     environ: Mapping[str, str] | None = None,
     *,
     journal: Journal | None = None,
+    called: Callable[[ModelSpec], None] | None = None,
 ) -> Model:
     """A model that answers over the network, kept in ``journal`` when one is given. Close it after use.
+
+    ``called`` hears of every call that is made, repeated ones too, before it is.
 
     Loads the provider's SDK, which takes seconds: call it beside other work. Raises ``UsageError`` for an unknown
     provider, a missing key or a missing SDK.
@@ -138,6 +142,8 @@ def open_model(
             why=f"{spec} is asked over it",
             fix='run: pip install "tokenjam-bench[providers]"',
         ) from None
+    if called is not None:
+        model = WatchedModel(model, called)
     return model if journal is None else CachedModel(model, journal, endpoint=where.base_url)
 
 
