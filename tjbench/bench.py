@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -30,6 +31,7 @@ from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
+from tjbench.runner.course import Course
 from tjbench.runner.daemons import Daemons
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience
@@ -159,6 +161,7 @@ class Scorers:
 
 
 ModelOpener = Callable[[ModelSpec, Suite], Model]
+Beginner = Callable[[Course], None]
 Watcher = Callable[[ModelSpec, Attempt, Score], None]
 SelfTest = Callable[[Sequence[Suite], Box], None]
 """Raises where answers to suites that execute code cannot be judged in the box."""
@@ -166,13 +169,14 @@ SelfTest = Callable[[Sequence[Suite], Box], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Measures rows. ``open_model`` gives a model for a suite; ``watch`` hears of every scored attempt; no live model
-    is asked before ``self_test`` returns. ``judge`` grades judged tasks, under the same cap. ``stored`` outcomes stand
-    in for calls."""
+    """Measures rows. ``open_model`` gives a model for a suite; ``begin`` hears what is about to be asked, ``watch`` of
+    every scored attempt; no live model is asked before ``self_test`` returns. ``judge`` grades judged tasks, under the
+    same cap. ``stored`` outcomes stand in for calls."""
 
     snapshot: Snapshot
     open_model: ModelOpener
     settings: Settings
+    begin: Beginner = field(default=lambda _course: None)
     watch: Watcher = field(default=lambda _spec, _attempt, _score: None)
     warn: Callable[[str], None] = field(default=lambda _text: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
@@ -193,6 +197,7 @@ class Bench:
                 stack.callback(getattr(model, "close", lambda: None))
             if tested:
                 tested.result()
+            self.begin(self._course(jobs, limits))
             scored = self._scored(jobs, limits, Scorers(box=box, judge=judge))
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
@@ -254,6 +259,13 @@ class Bench:
         coded = [suite for suite in {id(plan.suite): plan.suite for plan in plans}.values() if suite.executes_code]
         return beside.submit(self.self_test, coded, box)
 
+    def _course(self, jobs: Mapping[JobKey, Job], limits: Limits) -> Course:
+        return Course(
+            planned=Counter(job.model.spec for job in jobs.values()),
+            judge=self.judge.spec if self.judge and not self.settings.mock else None,
+            budget=limits.budget,
+        )
+
     def _judge(self, limits: Limits, stack: ExitStack) -> Judge | None:
         if self.judge is None:
             return None
@@ -295,9 +307,9 @@ class Bench:
             deadline=settings.deadline,
         )
 
-    def _budget(self) -> Budget | None:
+    def _budget(self) -> Budget:
         cap = self.settings.max_cost_usd
-        return None if cap is None or self.settings.mock else Budget(cap, self._price, self._near_cap)
+        return Budget(math.inf if cap is None else cap, self._price, self._near_cap)
 
     def _near_cap(self, spent: float, cap: float) -> None:
         self.warn(f"${spent:.2f} of the ${cap:.2f} that this run may spend is spent")

@@ -56,6 +56,7 @@ def score_completions(request: ScoreRequest, place: Workplace, *, stdout: TextIO
     tasks = {task.id: task for task in suite.tasks}
     progress, tally = Progress(stderr), Tally()
     with ExitStack() as stack:
+        stack.callback(progress.finish)
         samples = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
         box = None
         if suite.executes_code:

@@ -115,6 +115,7 @@ class Workplace:
         if not mock:
             judge_of(config, rows.plans)
         with ExitStack() as stack:
+            stack.callback(progress.finish)
             journal = None
             if not mock and options.keep_answers:
                 directory = options.journal or self.journal_directory()
@@ -126,6 +127,7 @@ class Workplace:
                 open_live=self.live_opener(journal, options.called),
                 mock=mock,
                 out=options.out,
+                begin=progress.begin,
                 watch=progress.watch,
                 warn=progress.warn,
                 commit=options.commit or self.commit(),
@@ -133,7 +135,6 @@ class Workplace:
                 self_test=SelfTest(cache=self.self_test_cache(), say=progress.say),
                 private=options.private,
             )
-            progress.finish()
 
     def journal_directory(self) -> Path:
         """Where answers are kept unless the user names another place."""

@@ -107,10 +107,12 @@ def test_call_waits_for_those_in_flight_when_their_reservation_can_make_room() -
     second.start()
     second.join(0.1)
     assert second.is_alive()
+    assert budget.in_flight(SPEC) == 1
     release.set()
     first.join(10)
     second.join(10)
     assert budget.spent_usd == pytest.approx(0.02)
+    assert budget.in_flight(SPEC) == 0
     assert not budget.hit
 
 

@@ -1,9 +1,9 @@
-"""A hard cap on what a run spends, held by reserving before each call what it may cost at most."""
+"""What a run spends: metered, and under a hard cap, held by reserving before each call what it may cost at most."""
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from tjbench.config import ModelSpec
@@ -20,8 +20,8 @@ def is_perhaps_billed(error: ModelError) -> bool:
 
 
 class Budget:
-    """Dollars that calls may spend together; safe to share by threads. A call whose usage was not seen, and which may
-    be billed all the same, counts with all that it may cost.
+    """Dollars that calls may spend together, ``math.inf`` without a cap; safe to share by threads. A call whose usage
+    was not seen, and which may be billed all the same, counts with all that it may cost.
 
     ``price`` gives the dollars of a usage and raises ``UsageError`` for a model without a known price. ``warn`` is
     called once, with the dollars spent and the cap, when 80 % is spent.
@@ -39,6 +39,7 @@ class Budget:
         self._change = threading.Condition()
         self._spent = self._unseen = 0.0
         self._seen: defaultdict[ModelSpec, float] = defaultdict(float)
+        self._in_flight: Counter[ModelSpec] = Counter()
         self._reserved = 0.0
         self._hit = False
 
@@ -55,6 +56,10 @@ class Budget:
     def seen_usd(self, spec: ModelSpec) -> float:
         """What the answers of one model cost by their usage."""
         return self._seen.get(spec, 0.0)
+
+    def in_flight(self, spec: ModelSpec) -> int:
+        """Calls to one model that are under way."""
+        return self._in_flight[spec]
 
     @property
     def hit(self) -> bool:
@@ -74,12 +79,14 @@ class Budget:
                     raise ModelError(Trouble.BUDGET, words)
                 self._change.wait()
             self._reserved += most
+            self._in_flight[spec] += 1
         return most
 
     def settle(self, spec: ModelSpec, reserved: float, usage: Usage | None, *, billed: bool) -> None:
         """Replaces a reservation by what the call cost: by its ``usage``, or nothing where it was not ``billed``."""
         cost = self._price(spec, usage) if usage is not None else reserved if billed else 0.0
         with self._change:
+            self._in_flight[spec] -= 1
             if usage is not None:
                 self._seen[spec] += cost
             else:
