@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,6 +16,7 @@ from tjbench.compare.artifact import (
     Artifact,
     Flag,
     ReplayRecord,
+    RowKey,
     SamplingRecord,
     ShardRecord,
     SuiteRecord,
@@ -24,19 +24,21 @@ from tjbench.compare.artifact import (
     counts_free_cache,
     derive,
 )
-from tjbench.compare.pair import Rule, Trial
+from tjbench.compare.early_stop import early_stop_fields, stopped_reason
+from tjbench.compare.pair import Pair, Rule, Trial
 from tjbench.config import ModelSpec
+from tjbench.early_stop import FollowedRow, FollowedTask, Stopper, place
 from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
-from tjbench.runner.course import Course
 from tjbench.runner.daemons import Daemons
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience
 from tjbench.runner.patient import Throttles
-from tjbench.runner.pool import Job, Limits, run_attempts
+from tjbench.runner.pool import Attempting, Job, Limits, run_attempts
+from tjbench.runner.single import attempt_single
 from tjbench.sandbox import Box, cores, open_box
 from tjbench.scoring.blame import suspect_scorer
 from tjbench.scoring.judge import Judge
@@ -52,6 +54,9 @@ GRACE_S = 1.0
 
 JobKey = tuple[ModelSpec, str, str, int, Sampling]
 Scored = tuple[Attempt, Score]
+Stopping = Stopper[JobKey, Scored]
+NOT_ASKED = Attempt(task_id="", sample=0)
+"""Stands where no attempt was made, for every row that would need it has stopped."""
 Sent = dict[str, dict[str, float | int | str]]
 
 
@@ -72,7 +77,8 @@ class ReplayPlan:
 class RowPlan:
     """One row to measure: ``samples`` attempts a task on both models, judged by ``rule``. Of a run that is split,
     ``suite`` holds the part that ``shard`` names. Attempts are numbered from ``first_sample``: later ones are new calls
-    beside those that were made."""
+    beside those that were made. ``stop_at`` is the evidence of a regression at which no more tasks are asked; the row
+    then rests on those that are ``kept``."""
 
     suite: Suite
     original: ModelSpec
@@ -85,11 +91,27 @@ class RowPlan:
     shard: ShardRecord | None = None
     first_sample: int = 0
     replay: ReplayPlan | None = None
+    stop_at: float | None = None
+    kept: Suite | None = None
+
+    @property
+    def row(self) -> RowKey:
+        """What is compared with what across time."""
+        return RowKey(self.suite.name, str(self.original), self.slot)
+
+    @property
+    def held(self) -> Suite:
+        """The tasks that the artifact holds, in the suite's order."""
+        return self.kept or self.suite
 
     @property
     def draws(self) -> range:
         """The numbers of a task's attempts."""
         return range(self.first_sample, self.first_sample + self.samples)
+
+    def key(self, spec: ModelSpec, task: Task, sample: int) -> JobKey:
+        """Names one attempt, whichever rows need it."""
+        return (spec, self.suite.name, task.id, sample, self.sampling)
 
     @property
     def reference(self) -> Mapping[str, Trial] | None:
@@ -161,7 +183,6 @@ class Scorers:
 
 
 ModelOpener = Callable[[ModelSpec, Suite], Model]
-Beginner = Callable[[Course], None]
 Watcher = Callable[[ModelSpec, Attempt, Score], None]
 SelfTest = Callable[[Sequence[Suite], Box], None]
 """Raises where answers to suites that execute code cannot be judged in the box."""
@@ -176,7 +197,6 @@ class Bench:
     snapshot: Snapshot
     open_model: ModelOpener
     settings: Settings
-    begin: Beginner = field(default=lambda _course: None)
     watch: Watcher = field(default=lambda _spec, _attempt, _score: None)
     warn: Callable[[str], None] = field(default=lambda _text: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
@@ -191,18 +211,20 @@ class Bench:
             box = self._box(plans, stack)
             tested = self._begin_self_test(plans, box, beside)
             jobs = self._jobs(plans)
+            stopper = self._stopper(plans, jobs)
             limits = self._limits()
             judge = self._judge(limits, stack)
             for model in {id(job.model): job.model for job in jobs.values()}.values():
                 stack.callback(getattr(model, "close", lambda: None))
             if tested:
                 tested.result()
-            self.begin(self._course(jobs, limits))
-            scored = self._scored(jobs, limits, Scorers(box=box, judge=judge))
+            scored = self._scored(jobs, limits, Scorers(box=box, judge=judge), stopper)
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
         spent = self._spent(scored, judge)
         plans = [_with_spent(plan, spent) for plan in plans]
+        if stopper:
+            plans = [_with_kept(plan, row.used) for plan, row in zip(plans, stopper.rows, strict=True)]
         return BenchResult(
             measured=tuple(self._measured(plan, scored, finished, level) for plan in plans),
             spent_usd=spent,
@@ -215,7 +237,8 @@ class Bench:
         )
 
     def _jobs(self, plans: Sequence[RowPlan]) -> dict[JobKey, Job]:
-        """Both models of a task stand together, so that a run which ends early has pairs and no half of a bill."""
+        """Both models of a task stand together, so that a run which ends early has pairs and no half of a bill. Where a
+        row may stop, the tasks of all rows stand in their seeded order."""
         models: dict[tuple[ModelSpec, int], Model] = {}
         jobs: dict[JobKey, Job] = {}
         for plan in plans:
@@ -225,9 +248,29 @@ class Bench:
                     continue
                 if (spec, scope) not in models:
                     models[spec, scope] = self.open_model(spec, plan.suite)
-                key = (spec, plan.suite.name, task.id, sample, plan.sampling)
+                key = plan.key(spec, task, sample)
                 jobs[key] = Job(task=task, model=models[spec, scope], sampling=plan.sampling, sample=sample)
+        if _may_stop(plans):
+            return dict(sorted(jobs.items(), key=lambda item: place(self.settings.seed, item[0][1], item[0][2])))
         return jobs
+
+    def _stopper(self, plans: Sequence[RowPlan], jobs: Mapping[JobKey, Job]) -> Stopping | None:
+        if not _may_stop(plans):
+            return None
+        return Stopper([self._followed(plan, jobs) for plan in plans], ahead=2 * self.settings.concurrency)
+
+    def _followed(self, plan: RowPlan, jobs: Mapping[JobKey, Job]) -> FollowedRow[JobKey, Scored]:
+        def pair(task: Task, scored: Mapping[JobKey, Scored]) -> Pair:
+            before, after = (self._trial(plan, spec, task, scored) for spec in (plan.original, plan.candidate))
+            return Pair(task_id=task.id, before=before, after=after)
+
+        def keys(task: Task) -> tuple[JobKey, ...]:
+            own = (plan.key(spec, task, sample) for spec in dict.fromkeys(plan.asked) for sample in plan.draws)
+            return tuple(key for key in own if key in jobs)
+
+        ordered = sorted(plan.suite.tasks, key=lambda task: place(self.settings.seed, plan.suite.name, task.id))
+        followed = [FollowedTask(task_id=task.id, keys=keys(task), pair=partial(pair, task)) for task in ordered]
+        return FollowedRow(followed, plan.rule, plan.stop_at)
 
     def _reused(self, plan: RowPlan, spec: ModelSpec, task: Task) -> Trial | None:
         """The stored outcome that stands in for asking ``spec``; attempts beside those made are always new."""
@@ -259,13 +302,6 @@ class Bench:
         coded = [suite for suite in {id(plan.suite): plan.suite for plan in plans}.values() if suite.executes_code]
         return beside.submit(self.self_test, coded, box)
 
-    def _course(self, jobs: Mapping[JobKey, Job], limits: Limits) -> Course:
-        return Course(
-            planned=Counter(job.model.spec for job in jobs.values()),
-            judge=self.judge.spec if self.judge and not self.settings.mock else None,
-            budget=limits.budget,
-        )
-
     def _judge(self, limits: Limits, stack: ExitStack) -> Judge | None:
         if self.judge is None:
             return None
@@ -273,7 +309,9 @@ class Bench:
         stack.callback(judge.close)
         return judge
 
-    def _scored(self, jobs: Mapping[JobKey, Job], limits: Limits, by: Scorers) -> dict[JobKey, Scored]:
+    def _scored(
+        self, jobs: Mapping[JobKey, Job], limits: Limits, by: Scorers, stopper: Stopping | None
+    ) -> dict[JobKey, Scored]:
         """Calls and scoring overlap: an answer is scored as it arrives, on as many threads as there are cores, or as
         calls may be in flight where a judge is asked."""
         names = {id(job): key for key, job in jobs.items()}
@@ -283,13 +321,23 @@ class Bench:
             self.watch(job.model.spec, attempt, score)
             return names[id(job)], (attempt, score)
 
+        def followed(job: Job, attempt: Attempt) -> tuple[JobKey, Scored]:
+            assert stopper
+            with stopper.closed_by_errors():
+                settled = settle(job, attempt)
+                stopper.settled(*settled)
+            return settled
+
+        step = followed if stopper else settle
         with (
+            stopper or nullcontext(),
             Daemons(cores(), name="score", grace_s=GRACE_S) as scorers,
             Daemons(limits.concurrency, name="judge", grace_s=GRACE_S) as judges,
         ):
             waiting = [
-                (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(partial(settle, job, attempt))
-                for job, attempt in run_attempts(jobs.values(), limits)
+                (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(partial(step, job, attempt))
+                for job, attempt in run_attempts(jobs.values(), limits, attempt=_while_wanted(stopper, jobs))
+                if attempt is not NOT_ASKED
             ]
             return dict(future.result() for future in waiting)
 
@@ -327,39 +375,35 @@ class Bench:
         )
 
     def _measured(self, plan: RowPlan, scored: Mapping[JobKey, Scored], at: datetime, level: str) -> Measured:
-        def of(spec: ModelSpec, task: Task) -> list[Scored]:
-            keys = ((spec, plan.suite.name, task.id, sample, plan.sampling) for sample in plan.draws)
-            return [scored[key] for key in keys if key in scored]
-
-        def trial(spec: ModelSpec, task: Task) -> Trial:
-            """Another row may have asked what this one would have reused: then that is what holds."""
-            if plan.reference is not None and spec == plan.original:
-                return plan.reference[task.id]
-            made, held = of(spec, task), self._reused(plan, spec, task)
-            if held is not None and len(made) < plan.samples:
-                return held
-            return _without_text(build_trial(made)) if self.settings.private else build_trial(made)
-
         answers = [
             Answer(model=spec, attempt=attempt, score=score)
             for spec in dict.fromkeys((plan.original, plan.candidate))
-            for task in plan.suite.tasks
-            for attempt, score in of(spec, task)
+            for task in plan.held.tasks
+            for attempt, score in _made(plan, spec, task, scored)
         ]
         records = [
             TaskRecord(
                 task_id=task.id,
                 check_hash=task.check_hash,
                 prompt_hash=task.prompt_hash,
-                original=trial(plan.original, task),
-                candidate=trial(plan.candidate, task),
+                original=self._trial(plan, plan.original, task, scored),
+                candidate=self._trial(plan, plan.candidate, task, scored),
             )
-            for task in plan.suite.tasks
+            for task in plan.held.tasks
         ]
         used = {str(spec) for spec in (plan.original, plan.candidate)}
         sent = {model: dict(found) for model, found in self.stored.sent.items() if model in used and found}
         sent |= {str(answer.model): dict(answer.attempt.sent) for answer in answers if answer.attempt.sent}
         return Measured(artifact=self._artifact(plan, records, sent, at, level), answers=tuple(answers))
+
+    def _trial(self, plan: RowPlan, spec: ModelSpec, task: Task, scored: Mapping[JobKey, Scored]) -> Trial:
+        """Another row may have asked what this one would have reused: then that is what holds."""
+        if plan.reference is not None and spec == plan.original:
+            return plan.reference[task.id]
+        made, held = _made(plan, spec, task, scored), self._reused(plan, spec, task)
+        if held is not None and len(made) < plan.samples:
+            return held
+        return _without_text(build_trial(made)) if self.settings.private else build_trial(made)
 
     def _artifact(self, plan: RowPlan, records: Sequence[TaskRecord], sent: Sent, at: datetime, level: str) -> Artifact:
         original, candidate = str(plan.original), str(plan.candidate)
@@ -384,8 +428,8 @@ class Bench:
                 "created_at": at,
                 "suite": SuiteRecord(
                     name=plan.suite.name,
-                    prompts_revision=plan.suite.prompts_revision,
-                    checks_revision=plan.suite.checks_revision,
+                    prompts_revision=plan.held.prompts_revision,
+                    checks_revision=plan.held.checks_revision,
                     n_available=plan.suite.n_available,
                 ),
                 "original_model": original,
@@ -412,8 +456,49 @@ class Bench:
                 "replay": plan.replay.record if plan.replay else None,
                 "tasks": tuple(records),
                 **derive(records, rates, original, candidate, plan.rule, uncontrolled=plan.reference is not None),
+                **_early_stop(plan, records),
             }
         )
+
+
+def _may_stop(plans: Sequence[RowPlan]) -> bool:
+    return any(plan.stop_at is not None for plan in plans)
+
+
+def _while_wanted(stopper: Stopping | None, jobs: Mapping[JobKey, Job]) -> Attempting:
+    """Makes an attempt when its turn has come and if a row still needs it."""
+    if stopper is None:
+        return attempt_single
+    names = {(id(job.task), job.model.spec, job.sampling, job.sample): key for key, job in jobs.items()}
+
+    def attempt(task: Task, model: Model, sampling: Sampling, sample: int) -> Attempt:
+        if not stopper.wants(names[id(task), model.spec, sampling, sample]):
+            return NOT_ASKED
+        return attempt_single(task, model, sampling, sample)
+
+    return attempt
+
+
+def _made(plan: RowPlan, spec: ModelSpec, task: Task, scored: Mapping[JobKey, Scored]) -> list[Scored]:
+    keys = (plan.key(spec, task, sample) for sample in plan.draws)
+    return [scored[key] for key in keys if key in scored]
+
+
+def _early_stop(plan: RowPlan, records: Sequence[TaskRecord]) -> dict[str, object]:
+    """What the artifact of a row that could stop says of that."""
+    if plan.stop_at is None:
+        return {}
+    planned = len(plan.suite.tasks)
+    told = {"verdict_reason": stopped_reason(records, planned)} if len(records) < planned else {}
+    return {"early_stop": {**early_stop_fields(records), "n_planned": planned, "e_needed": plan.stop_at}, **told}
+
+
+def _with_kept(plan: RowPlan, used: Collection[str]) -> RowPlan:
+    """The plan with the tasks that the row rests on; what else was answered stays in the journal."""
+    kept = frozenset(used)
+    if len(kept) == len(plan.suite.tasks):
+        return plan
+    return replace(plan, kept=replace(plan.suite, tasks=tuple(task for task in plan.suite.tasks if task.id in kept)))
 
 
 def _with_spent(plan: RowPlan, spent_usd: float) -> RowPlan:

@@ -13,6 +13,7 @@ from tjbench.compare.accepted import with_acceptances
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.confirm import Again, broken_tasks
 from tjbench.compare.decision import BaselineLabel, Decision, Status
+from tjbench.compare.early_stop import kept_whole
 from tjbench.compare.gate import GatePolicy, decide
 from tjbench.compare.matrix import Matrix, build_matrix, version_order
 from tjbench.compare.series import Series, build_series
@@ -59,8 +60,15 @@ def run_gate(run: MeasureRun, baseline: Baseline) -> GateResult:
     stored = stored_outcomes(
         baseline.loaded.artifacts, reuse=settings.reuse, max_age_days=settings.max_age_days, now=datetime.now(UTC)
     )
-    result, written = measure(replace(run, stored=stored))
+    result, written = measure(replace(run, stored=stored, whole=_kept_whole(run, baseline)))
     return _concluded(run.config, run.rows, run.snapshot, baseline, Measurement(result=result, written=written), run)
+
+
+def _kept_whole(run: MeasureRun, baseline: Baseline) -> dict[RowKey, str]:
+    """Rows that must not stop early, and why."""
+    if baseline.label.declined:
+        return {plan.row: "it is recorded, to be compared with" for plan in run.rows.plans}
+    return kept_whole(baseline.loaded.artifacts.values(), run.snapshot.version)
 
 
 def gate_merged(

@@ -138,6 +138,7 @@ class Gate(_Table):
     margin_pp: Points = 10.0
     unscored_tolerance_pct: Annotated[float, Field(ge=0, le=100)] = 5.0
     confirm: bool = False
+    early_stop: bool = False
 
 
 class Accept(_Table):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from tjbench.compare.early_stop import Prefix
 from tjbench.compare.pair import Pair, Rule
@@ -73,6 +74,7 @@ class Stopper(Generic[Key, Result]):
     the faster of two models would be asked everything before the slower one says that it was for nothing."""
 
     def __init__(self, rows: Sequence[FollowedRow[Key, Result]], ahead: int) -> None:
+        self.rows = rows
         self._ahead = ahead
         self._owners: dict[Key, list[FollowedRow[Key, Result]]] = defaultdict(list)
         self._results: dict[Key, Result] = {}
@@ -100,6 +102,21 @@ class Stopper(Generic[Key, Result]):
             for row in self._owners[key]:
                 row.settle(key, self._results)
             self._changed.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def closed_by_errors(self) -> Iterator[None]:
+        """What fails within is never settled, and nobody shall wait for it."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """The run is left: nobody waits and nothing is wanted any more."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
-from tjbench.bench import Beginner, Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
+from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
 from tjbench.compare.artifact import Artifact, RowKey
+from tjbench.compare.early_stop import evidence_needed
 from tjbench.compare.pair import Trial
 from tjbench.config import Config, ModelSpec, Run
 from tjbench.errors import UsageError
@@ -30,7 +31,8 @@ LiveOpener = Callable[[Config], ModelOpener]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureRun:
-    """The collaborators of one measurement; all that touches the world outside is passed in."""
+    """The collaborators of one measurement; all that touches the world outside is passed in. ``whole`` rows do not stop
+    early, for the reason given."""
 
     config: Config
     snapshot: Snapshot
@@ -42,10 +44,10 @@ class MeasureRun:
     warn: Callable[[str], None]
     commit: str | None
     allow_unsandboxed: bool = False
-    begin: Beginner = field(default=lambda _course: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
     stored: Stored = field(default_factory=Stored)
     private: bool = False
+    whole: Mapping[RowKey, str] = field(default_factory=dict)
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -67,8 +69,30 @@ def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
         judge = judge_of(run.config, run.rows.plans)
         require_priced(run.config.run, run.rows.plans, run.snapshot, judge)
     require_directory(run.out)
-    result = _bench(run, run.config.run.max_cost_usd).run(run.rows.plans)
+    result = _bench(run, run.config.run.max_cost_usd).run(_stopping(run))
     return result, {write_artifact(measured.artifact, run.out): measured.artifact for measured in result.measured}
+
+
+def _stopping(run: MeasureRun) -> tuple[RowPlan, ...]:
+    """The rows to measure: where the configuration wants it, with the evidence at which each stops, if it may."""
+    plans = run.rows.plans
+    if not run.config.gate.early_stop:
+        return plans
+    reasons = [_never_stops(plan) or run.whole.get(plan.row, "") for plan in plans]
+    for plan, why in zip(plans, reasons, strict=True):
+        if why:
+            run.warn(f"no early stop for {plan.suite.name}, {plan.original} → {plan.candidate}: {why}")
+    needed = evidence_needed(reasons.count(""), run.config.gate.alpha)
+    return tuple(plan if why else replace(plan, stop_at=needed) for plan, why in zip(plans, reasons, strict=True))
+
+
+def _never_stops(plan: RowPlan) -> str:
+    """Why a row's tasks cannot be looked at one at a time; empty where they can."""
+    if plan.samples > 1:
+        return "it has several samples a task, and their test no such evidence"
+    if plan.shard:
+        return "a shard is a part of the row"
+    return "a replay is measured whole" if plan.replay else ""
 
 
 def measure_again(
@@ -78,7 +102,7 @@ def measure_again(
 
     Every call is a new one: it is numbered after those that the run made. Nothing is written but the journal.
     """
-    plans = {RowKey(p.suite.name, str(p.original), p.slot): p for p in run.rows.plans}
+    plans = {plan.row: plan for plan in run.rows.plans}
     again = {key: _again(plans[key], set(ids)) for key, ids in wanted.items()}
     cap = run.config.run.max_cost_usd
     result = _bench(run, None if cap is None else max(0.0, cap - spent_usd)).run(list(again.values()))
@@ -107,7 +131,6 @@ def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
             allow_unsandboxed=run.allow_unsandboxed,
             private=run.private,
         ),
-        begin=run.begin,
         watch=run.watch,
         warn=run.warn,
         self_test=run.self_test,

@@ -44,13 +44,14 @@ class Stored:
 def stored_outcomes(artifacts: Mapping[str, Artifact], *, reuse: str, max_age_days: float, now: datetime) -> Stored:
     """Every whole outcome that may be reused (``reuse``: never, original or all); the newest stands in.
 
-    An outcome that its artifact had reused itself is as old as its first measurement, so that no chain makes it young.
+    What stopped early holds the tasks that made it stop, so none of its outcomes stands in. An outcome that its
+    artifact had reused itself is as old as its first measurement, so that no chain makes it young.
     """
     trials: dict[tuple[Asked, str, str, str], Trial] = {}
     sent: dict[str, Mapping[str, float | int | str]] = {}
     oldest = now - timedelta(days=max_age_days)
     for name, artifact in sorted(artifacts.items(), key=lambda item: item[1].created_at):
-        if artifact.mock or reuse == "never" or artifact.sampling.max_tokens is None:
+        if artifact.mock or artifact.stopped or reuse == "never" or artifact.sampling.max_tokens is None:
             continue
         for model in (artifact.original_model, artifact.candidate_model):
             asked = _asked(artifact, model)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tjbench.config import Config, config_of
 
 _RUN = ("mock", "reuse", "max_cost_usd", "deadline_minutes", "allow_unpriced", "concurrency")
-_GATE = ("fail_on", "alpha", "margin_pp", "confirm")
+_GATE = ("fail_on", "alpha", "margin_pp", "confirm", "early_stop")
 _JUDGE = {"judge": "model"}
 _PROOF = ("limit", "samples", "data")
 _ROW = {"benchmarks": "suite", "original": "original", "candidate": "candidate"}

@@ -86,6 +86,7 @@ def ci(
         bool | None,
         typer.Option("--confirm/--no-confirm", help="Ask the tasks that broke once more before failing."),
     ] = None,
+    early_stop: options.EarlyStop = None,
     out: options.Out = Path("results"),
     journal: options.Journal = None,
     no_cache: options.NoCache = False,
@@ -120,6 +121,7 @@ def ci(
         "alpha": alpha,
         "margin_pp": margin_pp,
         "confirm": confirm,
+        "early_stop": early_stop,
         "reuse": reuse,
     }
     if notice := place.default_notice(config):

@@ -42,6 +42,10 @@ Shard = Annotated[
     str | None,
     typer.Option(metavar="I/N", help="Only every N-th task, from the I-th; tjb merge puts the N artifacts together."),
 ]
+EarlyStop = Annotated[
+    bool | None,
+    typer.Option("--early-stop/--no-early-stop", help="Ask no more tasks of a row whose regression is clear already."),
+]
 ConfigFile = Annotated[str | None, typer.Option("--config", help="Configuration file; default: tjbench.toml.")]
 Markdown = Annotated[Path | None, typer.Option(help="Also write the report as Markdown to this file.")]
 Html = Annotated[Path | None, typer.Option(help="Also write the report as HTML to this file.")]

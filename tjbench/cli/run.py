@@ -41,6 +41,7 @@ def run(
     no_cache: options.NoCache = False,
     data: options.Data = None,
     judge: options.Judge = None,
+    early_stop: options.EarlyStop = None,
     allow_unsandboxed: options.Unsandboxed = False,
     shard: options.Shard = None,
 ) -> int:
@@ -73,8 +74,9 @@ def run(
         "allow_unpriced": allow_unpriced,
         "mock": "auto" if mock is None else mock,
     }
+    gate = {"early_stop": bool(early_stop)}
     request = RunRequest(
-        config=config_of({"proof": [proof], "run": calls, "judge": {"model": judge}}, "--"),
+        config=config_of({"proof": [proof], "run": calls, "judge": {"model": judge}, "gate": gate}, "--"),
         options=RunOptions(
             out=out,
             journal=journal,

@@ -9,8 +9,8 @@ from math import isclose
 from pydantic import BaseModel
 
 from tjbench.compare.artifact import UNKNOWN, Artifact, derive
-from tjbench.compare.early_stop import evidence
-from tjbench.compare.pair import Pair, Rule
+from tjbench.compare.early_stop import early_stop_fields, stopped_reason
+from tjbench.compare.pair import Rule
 
 RELATIVE = 1e-6
 _DOLLARS = frozenset({"original_cost_usd", "candidate_cost_usd", "cost_delta_pct"})
@@ -65,8 +65,9 @@ def rederived(artifact: Artifact) -> dict[str, object]:
         uncontrolled=artifact.uncontrolled,
     )
     if artifact.early_stop:
-        pairs = [Pair(task_id=t.task_id, before=t.original, after=t.candidate) for t in artifact.tasks]
-        values["early_stop"] = {"e_value": evidence(pairs), "n_used": len(pairs)}
+        values["early_stop"] = early_stop_fields(artifact.tasks)
+    if artifact.early_stop and artifact.stopped:
+        values["verdict_reason"] = stopped_reason(artifact.tasks, artifact.early_stop.n_planned)
     return {name: value for name, value in values.items() if not (name in _DOLLARS and never_priced(artifact))}
 
 

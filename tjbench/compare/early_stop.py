@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 
-from tjbench.compare.artifact import LEAST_EVIDENCE
+from tjbench.compare.artifact import LEAST_EVIDENCE, Artifact, RowKey, TaskRecord
+from tjbench.compare.matrix import newest_per_key
 from tjbench.compare.pair import Pair, Rule, compare, tasks
 from tjbench.compare.stats import Verdict, e_value
 
@@ -28,6 +29,17 @@ def evidence_needed(rows: int, alpha: float) -> float:
     """The evidence at which each of ``rows`` rows that may stop does so: all of them together stop falsely with at most
     ``alpha / 2`` (Ville's inequality, Bonferroni), which leaves ``alpha / 2`` to the tests of those that do not."""
     return max(LEAST_EVIDENCE, 2 * max(1, rows) / alpha)
+
+
+def kept_whole(baseline: Iterable[Artifact], version: str) -> dict[RowKey, str]:
+    """Rows that do not stop since of their baseline, with why; ``version`` is the selected tokenjam version."""
+    reasons = {}
+    for key, artifact in newest_per_key(baseline, version)[0].items():
+        if artifact.stopped:
+            reasons[key] = "its baseline stopped early, so this measurement is to be the next one"
+        elif artifact.verdict is Verdict.SIGNIFICANT_REGRESSION:
+            reasons[key] = "its baseline's candidate is worse than the original too, so that alone is no news"
+    return reasons
 
 
 class Prefix:
@@ -54,12 +66,18 @@ class Prefix:
         return compare(self._pairs, self._rule).verdict is Verdict.SIGNIFICANT_REGRESSION
 
 
-def stopped_reason(pairs: Iterable[Pair], planned: int) -> str:
+def early_stop_fields(records: Sequence[TaskRecord]) -> dict[str, float]:
+    """What an artifact's ``early_stop`` says that follows from the tasks used."""
+    return {"e_value": evidence(_pairs(records)), "n_used": len(records)}
+
+
+def stopped_reason(records: Sequence[TaskRecord], planned: int) -> str:
     """The verdict of a row that stopped, in one sentence: no p-value, which holds for a fixed number of tasks only."""
-    held = list(pairs)
-    changes = [pair.change for pair in held if pair.scored]
+    changes = [pair.change for pair in _pairs(records) if pair.scored]
     b, c = sum(change < 0 for change in changes), sum(change > 0 for change in changes)
-    return (
-        f"{b} {tasks(b)} broke, {c} recovered out of {len(changes)}: stopped early after {len(held)} of {planned} "
-        f"{tasks(planned)} (E = {_evidence(b, c):.3g})"
-    )
+    counts = f"{b} {tasks(b)} broke, {c} recovered out of {len(changes)}"
+    return f"{counts}; stopped early after {len(records)} of {planned} {tasks(planned)} (E = {_evidence(b, c):.3g})"
+
+
+def _pairs(records: Sequence[TaskRecord]) -> list[Pair]:
+    return [Pair(task_id=r.task_id, before=r.original, after=r.candidate) for r in records]
