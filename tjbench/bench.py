@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
@@ -33,6 +34,7 @@ from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
+from tjbench.runner.course import Course
 from tjbench.runner.daemons import Daemons
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience
@@ -183,6 +185,7 @@ class Scorers:
 
 
 ModelOpener = Callable[[ModelSpec, Suite], Model]
+Beginner = Callable[[Course], None]
 Watcher = Callable[[ModelSpec, Attempt, Score], None]
 SelfTest = Callable[[Sequence[Suite], Box], None]
 """Raises where answers to suites that execute code cannot be judged in the box."""
@@ -197,6 +200,7 @@ class Bench:
     snapshot: Snapshot
     open_model: ModelOpener
     settings: Settings
+    begin: Beginner = field(default=lambda _course: None)
     watch: Watcher = field(default=lambda _spec, _attempt, _score: None)
     warn: Callable[[str], None] = field(default=lambda _text: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
@@ -218,6 +222,7 @@ class Bench:
                 stack.callback(getattr(model, "close", lambda: None))
             if tested:
                 tested.result()
+            self.begin(self._course(jobs, limits))
             scored = self._scored(jobs, limits, Scorers(box=box, judge=judge), stopper)
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
@@ -301,6 +306,13 @@ class Bench:
             return None
         coded = [suite for suite in {id(plan.suite): plan.suite for plan in plans}.values() if suite.executes_code]
         return beside.submit(self.self_test, coded, box)
+
+    def _course(self, jobs: Mapping[JobKey, Job], limits: Limits) -> Course:
+        return Course(
+            planned=Counter(job.model.spec for job in jobs.values()),
+            judge=self.judge.spec if self.judge and not self.settings.mock else None,
+            budget=limits.budget,
+        )
 
     def _judge(self, limits: Limits, stack: ExitStack) -> Judge | None:
         if self.judge is None:

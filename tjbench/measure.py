@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
-from tjbench.bench import Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
+from tjbench.bench import Beginner, Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.early_stop import evidence_needed
 from tjbench.compare.pair import Trial
@@ -44,6 +44,7 @@ class MeasureRun:
     warn: Callable[[str], None]
     commit: str | None
     allow_unsandboxed: bool = False
+    begin: Beginner = field(default=lambda _course: None)
     self_test: SelfTest = field(default=lambda _suites, _box: None)
     stored: Stored = field(default_factory=Stored)
     private: bool = False
@@ -131,6 +132,7 @@ def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
             allow_unsandboxed=run.allow_unsandboxed,
             private=run.private,
         ),
+        begin=run.begin,
         watch=run.watch,
         warn=run.warn,
         self_test=run.self_test,
