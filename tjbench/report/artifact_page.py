@@ -18,8 +18,10 @@ from tjbench.report.words import (
     causes_phrase,
     cost_change,
     cost_sentence,
+    e_value,
     models,
     not_recorded,
+    stopped_early,
 )
 
 ASIDE = 10
@@ -64,6 +66,8 @@ def artifact_page(artifact: Artifact) -> Page:
 def _lead(artifact: Artifact) -> Iterator[Phrase]:
     if artifact.verdict_reason:
         yield (sentence(artifact.verdict_reason),)
+    if artifact.early_stop and artifact.stopped:
+        yield (stopped_early(artifact.early_stop),)
     causes = {trial.cause for _, trials in _by_role(artifact) for trial in trials}
     yield from ((words,) for cause, words in ENDED.items() if cause in causes)
 
@@ -101,6 +105,14 @@ def _numbers(artifact: Artifact) -> Table:
 
 def _scored(artifact: Artifact) -> list[tuple[str, str]]:
     stats = artifact.stats
+    if artifact.early_stop and artifact.stopped:
+        changed = f"{stats.mcnemar_b} broke, {stats.mcnemar_c} recovered"
+        return [
+            ("original pass", _rate(artifact, artifact.original_pass)),
+            ("candidate pass", _rate(artifact, artifact.candidate_pass)),
+            ("Δ (stopped early)", signed_pp(artifact.accuracy_delta_pp)),
+            ("paired tasks", f"{changed}, E = {e_value(artifact.early_stop)}"),
+        ]
     return [
         ("original pass", f"{_rate(artifact, artifact.original_pass)}, 95 % CI {_share(stats.original_ci_pp)}"),
         ("candidate pass", f"{_rate(artifact, artifact.candidate_pass)}, 95 % CI {_share(stats.candidate_ci_pp)}"),
@@ -148,7 +160,7 @@ def _details(artifact: Artifact) -> Iterator[Phrase]:
         causes = Counter(trial.cause for trial in trials if trial.cause)
         if causes:
             yield (f"Causes of the {role}'s non-passes: ", *causes_phrase(causes), ".")
-    if artifact.n_scored and artifact.stats.detectable_drop_pp is not None:
+    if artifact.n_scored and artifact.stats.detectable_drop_pp is not None and not artifact.stopped:
         yield (
             f"Detectable: a true drop of {number(artifact.stats.detectable_drop_pp, 1)} pp is found with 80 % power.",
         )

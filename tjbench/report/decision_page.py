@@ -35,6 +35,7 @@ from tjbench.report.words import (
     discordant,
     models,
     not_recorded,
+    stopped_early,
     verdict_word,
 )
 
@@ -131,8 +132,9 @@ def _cells(row: DecisionRow) -> tuple[Phrase, ...]:
     measured = row.n_scored > 0 and row.original_pass is not None and row.candidate_pass is not None
     delta = "—"
     if measured and row.accuracy_delta_pp is not None:
-        interval = f" ({interval_pp(row.headline_ci_pp)})" if row.headline_ci_pp else ""
-        delta = signed_pp(row.accuracy_delta_pp) + interval
+        stopped = row.early_stop is not None and row.early_stop.stopped
+        beside = interval_pp(row.headline_ci_pp) if row.headline_ci_pp else "stopped early" if stopped else ""
+        delta = signed_pp(row.accuracy_delta_pp) + (f" ({beside})" if beside else "")
     return (
         (Code(row.suite),),
         models(row.original_model, row.candidate_model),
@@ -216,6 +218,8 @@ def _own(row: DecisionRow) -> Iterator[Phrase]:
     if row.verdict is None:
         return
     yield (sentence(": ".join(filter(None, (f"Candidate against original: {row.verdict}", row.verdict_reason)))),)
+    if row.early_stop and row.early_stop.stopped:
+        yield (stopped_early(row.early_stop),)
     if row.broke:
         yield (
             f"Passed by the original only ({number(len(row.broke))}): ",

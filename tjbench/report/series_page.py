@@ -79,7 +79,8 @@ def _table(key: RowKey, steps: Sequence[Step]) -> Table:
 
 def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
     scored = head.n_scored > 0
-    delta = f"{signed_pp(head.accuracy_delta_pp)} ({interval_pp(head.stats.headline_ci_pp)})"
+    beside = "stopped early" if head.stopped else interval_pp(head.stats.headline_ci_pp)
+    delta = f"{signed_pp(head.accuracy_delta_pp)} ({beside})"
     mock = " (mock)" if Flag.MOCK in head.flags or head.mock else ""
     return (
         (Code(head.tokenjam_version), mock),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tjbench.compare.artifact import INFLATION_FLAG, Flag
+from tjbench.compare.artifact import INFLATION_FLAG, EarlyStopRecord, Flag
 from tjbench.compare.decision import RowStatus, Status
 from tjbench.compare.matrix import Standing
 from tjbench.compare.stats import Verdict
 from tjbench.report.page import Code, Mark, Phrase, joined
-from tjbench.report.units import dollars, number, p_value, signed_percent, times
+from tjbench.report.units import counted, dollars, number, p_value, signed_percent, times
 
 STATUS: Mapping[Status, tuple[Mark, str]] = {
     Status.REGRESSION: (Mark.BAD, "regression"),
@@ -112,6 +112,21 @@ def broken_order(samples: int, broke: int, surely: int) -> str:
     if not surely:
         return f"No single task is worse beyond the chance of its {samples} samples: the order is by p."
     return f"Really broke ({surely}): worse beyond the chance of its own {samples} samples; the others follow by p."
+
+
+def stopped_early(record: EarlyStopRecord) -> str:
+    """What a row rests on that stopped early, and what its numbers are worth."""
+    used = f"{number(record.n_used)} of {counted(record.n_planned, 'planned task')} used"
+    reached = f"E = {e_value(record)}, where {record.e_needed:.4g} suffices"
+    return (
+        f"Stopped early: {used}, {reached}. The estimate is biased away from zero, and no interval, p-value or "
+        "detectable drop for a fixed number of tasks holds."
+    )
+
+
+def e_value(record: EarlyStopRecord) -> str:
+    """E to three digits."""
+    return f"{record.e_value:.3g}"
 
 
 def not_recorded(names: Sequence[str]) -> str:
