@@ -25,10 +25,10 @@ from tjbench.compare.artifact import (
     counts_free_cache,
     derive,
 )
-from tjbench.compare.early_stop import early_stop_fields, stopped_reason
+from tjbench.compare.early_stop import evidence, place, stopped_reason
 from tjbench.compare.pair import Pair, Rule, Trial
 from tjbench.config import ModelSpec
-from tjbench.early_stop import FollowedRow, FollowedTask, Stopper, place
+from tjbench.early_stop import FollowedRow, FollowedTask, Stopper
 from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Asked, Stored
@@ -500,9 +500,10 @@ def _early_stop(plan: RowPlan, records: Sequence[TaskRecord]) -> dict[str, objec
     """What the artifact of a row that could stop says of that."""
     if plan.stop_at is None:
         return {}
-    planned = len(plan.suite.tasks)
-    told = {"verdict_reason": stopped_reason(records, planned)} if len(records) < planned else {}
-    return {"early_stop": {**early_stop_fields(records), "n_planned": planned, "e_needed": plan.stop_at}, **told}
+    used, planned = len(records), len(plan.suite.tasks)
+    e = evidence(Pair(task_id=r.task_id, before=r.original, after=r.candidate) for r in records)
+    told = {"verdict_reason": stopped_reason(records, planned)} if used < planned else {}
+    return {"early_stop": {"e_value": e, "n_used": used, "n_planned": planned, "e_needed": plan.stop_at}, **told}
 
 
 def _with_kept(plan: RowPlan, used: Collection[str]) -> RowPlan:

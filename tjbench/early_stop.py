@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from random import Random
 from typing import Generic, Self, TypeVar
 
 from tjbench.compare.early_stop import Prefix
@@ -15,11 +14,6 @@ from tjbench.compare.pair import Pair, Rule
 
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
-
-
-def place(seed: int | None, suite: str, task_id: str) -> float:
-    """A task's place in the seeded order: the same in every row, whatever other tasks there are."""
-    return Random(f"{seed or 0}:{suite}:{task_id}").random()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from math import isclose
 from pydantic import BaseModel
 
 from tjbench.compare.artifact import UNKNOWN, Artifact, derive
-from tjbench.compare.early_stop import early_stop_fields, stopped_reason
+from tjbench.compare.early_stop import follow, stopped_reason
 from tjbench.compare.pair import Rule
 
 RELATIVE = 1e-6
@@ -65,9 +65,9 @@ def rederived(artifact: Artifact) -> dict[str, object]:
         uncontrolled=artifact.uncontrolled,
     )
     if artifact.early_stop:
-        values["early_stop"] = early_stop_fields(artifact.tasks)
-    if artifact.early_stop and artifact.stopped:
-        values["verdict_reason"] = stopped_reason(artifact.tasks, artifact.early_stop.n_planned)
+        values["early_stop"] = follow(artifact, rule, artifact.early_stop.e_needed)
+        if artifact.stopped:
+            values["verdict_reason"] = stopped_reason(artifact.tasks, artifact.early_stop.n_planned)
     return {name: value for name, value in values.items() if not (name in _DOLLARS and never_priced(artifact))}
 
 

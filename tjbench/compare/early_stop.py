@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf
+from random import Random
 
 from tjbench.compare.artifact import LEAST_EVIDENCE, Artifact, RowKey, TaskRecord
 from tjbench.compare.matrix import newest_per_key
@@ -66,9 +67,20 @@ class Prefix:
         return compare(self._pairs, self._rule).verdict is Verdict.SIGNIFICANT_REGRESSION
 
 
-def early_stop_fields(records: Sequence[TaskRecord]) -> dict[str, float]:
-    """What an artifact's ``early_stop`` says that follows from the tasks used."""
-    return {"e_value": evidence(_pairs(records)), "n_used": len(records)}
+def place(seed: int | None, suite: str, task_id: str) -> float:
+    """A task's place in the seeded order: the same in every row, whatever other tasks there are."""
+    return Random(f"{seed or 0}:{suite}:{task_id}").random()
+
+
+def follow(artifact: Artifact, rule: Rule, needed: float) -> dict[str, float]:
+    """What the tasks of ``artifact`` make of its ``early_stop``: their E, and how many of them, in their seeded order,
+    suffice; all where fewer do not."""
+    pairs = {pair.task_id: pair for pair in _pairs(artifact.tasks)}
+    prefix = Prefix(rule, needed)
+    for task_id in sorted(pairs, key=lambda task_id: place(artifact.seed, artifact.suite.name, task_id)):
+        if prefix.add(pairs[task_id]):
+            break
+    return {"e_value": evidence(pairs.values()), "n_used": prefix.n}
 
 
 def stopped_reason(records: Sequence[TaskRecord], planned: int) -> str:
