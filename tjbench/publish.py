@@ -20,7 +20,7 @@ from tjbench.github.event import Event
 from tjbench.report.html import render_html
 from tjbench.report.junit import render_junit
 from tjbench.report.markdown import render_decision
-from tjbench.store.files import unwritable
+from tjbench.store.files import unwritable, unwritten, write_whole
 
 COMMENT_CHARACTERS = 65_000
 VERDICT_KEYS = (
@@ -245,12 +245,9 @@ def write_inside(path: Path, text: str, root: Path) -> Path:
     if linked(path, root):
         raise UsageError(f"cannot write {path}", why="a symbolic link stands in the way", fix="remove the link")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(path, flags, 0o644), "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        write_whole(path, text)
     except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+        raise unwritten(path, error) from error
     return path
 
 

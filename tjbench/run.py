@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from tjbench.bench import BenchResult
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config
-from tjbench.errors import ExitCode, UsageError
+from tjbench.errors import ExitCode, TjbError, UsageError
 from tjbench.measure import estimate, measure
 from tjbench.progress import Progress
 from tjbench.report.html import render_artifact_html
@@ -48,17 +50,29 @@ def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: T
         if run.mock:
             print(MOCK_NOTICE, file=stderr)
         result, written = measure(run)
-    for path, measured in zip(written, result.measured, strict=True):
-        write_transcripts(measured.answers, path)
-        _tell(measured.artifact, path, request, stdout, stderr)
+    unwritten = _keep_transcripts(result, written)
+    for path, artifact in written.items():
+        _tell(artifact, path, request, stdout, stderr)
     for problem in result.problems:
         print(f"warning: {problem}", file=stderr)
+    if unwritten:
+        raise unwritten
     if not any(artifact.incomplete for artifact in written.values()):
         return ExitCode.PASSED
     if result.misconfigured:
         return ExitCode.USAGE
     # Whether enough is scored is asked of the whole: a shard's own share may lie above the tolerance.
     return ExitCode.PASSED if request.options.shard else ExitCode.INCOMPLETE
+
+
+def _keep_transcripts(result: BenchResult, written: Mapping[Path, Artifact]) -> TjbError | None:
+    """What hinders the keeping of what was said hinders nobody from reading what came of it."""
+    try:
+        for path, measured in zip(written, result.measured, strict=True):
+            write_transcripts(measured.answers, path)
+    except TjbError as error:
+        return error
+    return None
 
 
 def _require_candidates(rows: Rows) -> None:
@@ -71,8 +85,8 @@ def _tell(artifact: Artifact, path: Path, request: RunRequest, stdout: TextIO, s
     people.write(f"{render_artifact(artifact).rstrip()}\n\nartifact: {path}\n")
     if shard := artifact.shard:
         people.write(f"shard {shard.index} of {shard.count}: no measurement until all are merged by tjb merge\n")
+    if request.json:
+        stdout.write(dump(artifact))
     if request.html:
         write_text(request.html, render_artifact_html(artifact))
         people.write(f"report: {request.html}\n")
-    if request.json:
-        stdout.write(dump(artifact))

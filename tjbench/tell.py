@@ -19,7 +19,7 @@ from tjbench.measure import Estimate
 from tjbench.report.html import render_artifact_html, render_html
 from tjbench.report.markdown import render_artifact, render_decision, render_series
 from tjbench.store.artifacts import Baseline, dump, load_path, read_claims
-from tjbench.store.files import unwritable
+from tjbench.store.files import unwritable, unwritten, write_whole
 from tjbench.store.legacy import is_legacy
 from tjbench.store.shelf import open_shelf
 from tjbench.verify import Verification, verify, verify_legacy
@@ -38,12 +38,12 @@ def tell_decision(
     """Print the report (to stderr under ``--json``) and write the files that were asked for."""
     people = stderr if as_json else stdout
     people.write(f"{render_decision(decision, folded=False, width=columns(people)).rstrip()}\n")
+    if as_json:
+        stdout.write(decision_json(decision) + "\n")
     if markdown:
         write_text(markdown, render_decision(decision))
     if html:
         write_text(html, render_html(decision, artifacts))
-    if as_json:
-        stdout.write(decision_json(decision) + "\n")
 
 
 def tell_gate(
@@ -196,12 +196,12 @@ def require_writable(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a report; raises ``UsageError`` where the path cannot be written."""
+    """Write a report whole, or leave what is there; raises ``UsageError`` where the path cannot be written, and
+    ``IncompleteError`` where the disk is full."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path.resolve(), text)
     except OSError as error:
-        raise UsageError(f"cannot write {path}", why=error.strerror or str(error)) from error
+        raise unwritten(path, error, "name another file") from error
 
 
 def _dumped(row: DecisionRow) -> dict[str, object]:

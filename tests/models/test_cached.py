@@ -4,13 +4,13 @@ import json
 import multiprocessing
 import os
 import stat
-import subprocess
 import threading
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.disk import small_disk
 from tests.fakes.model import SPEC, FakeModel, response
 from tjbench.config import ModelSpec
 from tjbench.errors import IncompleteError, UsageError
@@ -286,15 +286,9 @@ def test_a_field_that_is_sent_is_part_of_the_key() -> None:
     assert {field.name for field in fields(Request)} == {"task_id", "sample", "messages", "sampling"}
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="a small disk is mounted by root alone")
 def test_a_disk_that_is_really_full_keeps_what_it_holds(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("this machine lets nobody mount")
-    try:
-        asked = 0
+    asked = 0
+    with small_disk(tmp_path / "disk", 64) as disk:
         with Journal(disk) as journal:
             model = CachedModel(FakeModel(lambda _: response("x" * 5000)), journal, endpoint=URL)
             with pytest.raises(IncompleteError, match="No space left on device"):
@@ -303,8 +297,6 @@ def test_a_disk_that_is_really_full_keeps_what_it_holds(tmp_path: Path) -> None:
         assert 5 < asked < 20
         with Journal(disk) as journal:
             assert len(journal) == asked
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_closing_the_cache_closes_the_model(tmp_path: Path) -> None:

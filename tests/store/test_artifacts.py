@@ -15,7 +15,7 @@ import pytest
 
 from tests.fakes.artifacts import AT, CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import UNKNOWN, Artifact, Flag
-from tjbench.errors import ExitCode, UsageError
+from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.store.artifacts import (
     MAX_BYTES,
     dump,
@@ -175,7 +175,7 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError, match="No space left on device"):
+    with pytest.raises(IncompleteError, match="No space left on device"):
         write_artifact(SMALL, tmp_path)
     assert not list(tmp_path.iterdir())
 

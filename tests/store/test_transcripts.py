@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.artifacts import measurement
+from tjbench.errors import UsageError
 from tjbench.store.artifacts import load_path, write_artifact
 from tjbench.store.transcripts import write_transcripts
 
@@ -57,7 +58,7 @@ def test_no_one_else_can_read_it_at_any_time(tmp_path: Path) -> None:
 
 def test_what_was_said_before_is_never_replaced(tmp_path: Path) -> None:
     path = write_transcripts([Said("first")], tmp_path / "a.json")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(UsageError, match="cannot write to"):
         write_transcripts([Said("second")], tmp_path / "a.json")
     with gzip.open(path, "rt", encoding="ascii") as lines:
         assert [json.loads(line) for line in lines] == [{"text": "first"}]
@@ -65,7 +66,7 @@ def test_what_was_said_before_is_never_replaced(tmp_path: Path) -> None:
 
 def test_a_link_left_in_its_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "a.transcripts.jsonl.gz").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(UsageError, match="cannot write to"):
         write_transcripts([Said("x")], tmp_path / "a.json")
     assert not (tmp_path / "elsewhere").exists()
 

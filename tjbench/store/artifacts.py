@@ -20,7 +20,7 @@ from tjbench.compare.artifact import Artifact
 from tjbench.compare.decision import BaselineLabel
 from tjbench.compare.derived import contradictions, unpriced
 from tjbench.errors import UsageError
-from tjbench.store.files import read_regular
+from tjbench.store.files import read_regular, unwritten
 from tjbench.store.legacy import is_legacy, read_legacy
 
 PATTERN = "tjbench_*.json"
@@ -57,7 +57,8 @@ def _slug(text: str, otherwise: str) -> str:
 
 
 def write_artifact(artifact: Artifact, directory: Path) -> Path:
-    """Write atomically under a name of its own; an existing file is never replaced."""
+    """Write atomically under a name of its own; an existing file is never replaced. Raises ``UsageError``, and
+    ``IncompleteError`` where the disk is full."""
     make_directory(directory)
     text = dump(artifact)
     try:
@@ -73,8 +74,7 @@ def write_artifact(artifact: Artifact, directory: Path) -> Path:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        why = error.strerror or str(error)
-        raise UsageError(f"cannot write to {directory}", why=why, fix=_FIX) from error
+        raise unwritten(directory, error, _FIX) from error
 
 
 def _named(temporary: Path, artifact: Artifact) -> Path:
@@ -111,7 +111,7 @@ def require_directory(directory: Path) -> None:
     except NotADirectoryError as error:
         raise UsageError(f"cannot write to {directory}", why=f"{above} is no directory", fix=_FIX) from error
     except OSError as error:
-        raise UsageError(f"cannot write to {directory}", why=error.strerror or str(error), fix=_FIX) from error
+        raise unwritten(directory, error, _FIX) from error
 
 
 def make_directory(directory: Path) -> None:
@@ -120,7 +120,7 @@ def make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot write to {directory}", why=error.strerror or str(error), fix=_FIX) from error
+        raise unwritten(directory, error, _FIX) from error
 
 
 def dump(artifact: Artifact) -> str:

@@ -1,12 +1,17 @@
-"""Files that a user names, or a pull request brings: read without waiting and only so far; places tried beforehand."""
+"""Files that a user names, or a pull request brings: read without waiting and only so far, written whole or not at all;
+places tried beforehand."""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import stat
 from pathlib import Path
 
-from tjbench.errors import UsageError
+from tjbench.errors import IncompleteError, TjbError, UsageError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def read_regular(path: Path, most: int) -> bytes:
@@ -32,3 +37,40 @@ def unwritable(path: Path) -> str:
         return f"{above} is no directory"
     target = path if path.exists() else above
     return "" if os.access(target, os.W_OK) else f"{target} is not writable"
+
+
+def unwritten(path: Path, error: OSError, fix: str = "") -> TjbError:
+    """What to say of a file that could not be written. A full disk is nobody's mistake: the run is incomplete, and
+    asked again it pays for no kept answer."""
+    what, why = f"cannot write to {path}", error.strerror or str(error)
+    if error.errno in _FULL:
+        return IncompleteError(what, why=why, fix="make room and run again: the answers kept in the journal are reused")
+    return UsageError(what, why=why, fix=fix)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put ``text`` in the place of what ``path`` held, in one step; where that fails it is as it was. A link is
+    replaced and not followed; what is no regular file, such as a device, is written to. Raises ``OSError``."""
+    data = text.encode("utf-8", "replace")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not (path.is_file() and os.access(path.parent, os.W_OK)):
+        path.write_bytes(data)
+        return
+    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            if path.is_file():
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        _replace(temporary, path, data)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _replace(temporary: Path, path: Path, data: bytes) -> None:
+    try:
+        temporary.replace(path)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        path.write_bytes(data)  # a file that is a mount of its own, as in a container, cannot be replaced

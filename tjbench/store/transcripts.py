@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tjbench.errors import UsageError
+from tjbench.store.files import unwritten
 
 
 class Line(Protocol):
@@ -25,12 +26,20 @@ def write_transcripts(answers: Iterable[Line], artifact: Path) -> Path:
 
 
 def write_lines(lines: Iterable[Mapping[str, object]], artifact: Path) -> Path:
-    """Write the lines of ``artifact``'s transcript, one JSON object each."""
+    """Write the lines of ``artifact``'s transcript, one JSON object each, whole or not at all. Raises ``UsageError``
+    where there is one already or the place takes none, ``IncompleteError`` where the disk is full."""
     path = transcript_of(artifact)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as raw, gzip.open(raw, "wt", encoding="ascii") as file:
-        for line in lines:
-            file.write(json.dumps(line) + "\n")
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as raw, gzip.open(raw, "wt", encoding="ascii") as file:
+                for line in lines:
+                    file.write(json.dumps(line) + "\n")
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise unwritten(path, error, f"the artifact {artifact.name} itself is whole") from error
     return path
 
 
