@@ -106,7 +106,9 @@ def _told(rows: Sequence[Row], again: Again) -> str:
     broke = sum(map(_broke, (pair for before, _, _ in runs.values() for pair in before)))
     twice = sum(map(_broke, (pair for _, after, _ in runs.values() for pair in after)))
     unasked = sum(count for _, _, count in runs.values())
-    text = f"{twice} of {broke} broken {tasks(broke)} broke again (p {p_text(sign_flip_one_sided(changes))})"
+    text = f"{twice} of {broke} broken {tasks(broke)} broke again"
+    if not any(row.head and row.head.stopped for row in rows):  # a p-value is for a fixed number of tasks
+        text = f"{text} (p {p_text(sign_flip_one_sided(changes))})"
     return f"{text}, {unasked} of them counted as broken because no answer came" if unasked else text
 
 
