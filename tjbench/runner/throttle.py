@@ -193,7 +193,7 @@ class Throttle:
             return ""
         if not was:
             self._outage_at, self._failed_probes, self._least = now, 0, 1
-        elif begun >= self._outage_at:
+        elif begun > self._outage_at:
             self._failed_probes += 1
         else:
             return ""
