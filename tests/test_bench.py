@@ -262,7 +262,7 @@ def test_a_trial_of_passes_has_no_cause_and_a_long_detail_is_cut() -> None:
 def test_an_answer_without_usage_costs_nothing_that_we_know_of() -> None:
     silent = response("#### 1")
     result = run(Shop({BIG: lambda _: replace(silent, usage=None)}), plan(sums(1), candidate=BIG))
-    assert (result.spent_usd, only(result).original_cost_usd) == (0, 0)
+    assert (result.spending.spent_usd, only(result).original_cost_usd) == (0, 0)
 
 
 # --- flags
@@ -304,13 +304,13 @@ def test_reused_answers_are_flagged_and_cost_nothing_again() -> None:
     kept = {BIG: lambda request: replace(right(request), reused_from="journal 2026-01-01")}
     result = run(Shop(kept), plan(sums(2)))
     assert only(result).flags == (Flag.REUSED,)
-    assert result.spent_usd == pytest.approx(2 * (10 * 1 + 5 * 3) / 1e6)
+    assert result.spending.spent_usd == pytest.approx(2 * (10 * 1 + 5 * 3) / 1e6)
     assert only(result).original_cost_usd == pytest.approx(2 * (10 * 10 + 5 * 30) / 1e6)
 
 
 def test_a_mock_run_is_flagged_and_spends_nothing() -> None:
     result = run(Shop(), plan(sums(2)), settings=Settings(mock=True, max_cost_usd=0.0))
-    assert (only(result).flags, only(result).mock, result.mock, result.spent_usd) == ((Flag.MOCK,), True, True, 0)
+    assert (only(result).flags, only(result).mock, result.mock, result.spending.spent_usd) == ((Flag.MOCK,), True, True, 0)
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_a_budget_that_runs_out_keeps_what_was_answered() -> None:
         warn=warned.append,
     )
     assert pairs == sum(count for (spec, _, _), count in shop.calls().items() if spec == "openai:big")
-    assert spent <= result.spent_usd <= cap
+    assert spent <= result.spending.spent_usd <= cap
     artifact = only(result)
     assert (artifact.n_scored, artifact.original_pass, artifact.incomplete) == (pairs, pairs, True)
     assert artifact.tasks[pairs].original.cause == "budget"

@@ -112,7 +112,7 @@ def test_what_the_judge_uses_is_spent_and_is_no_cost_of_the_models() -> None:
     assert len(judge.asked) == 4
     graded = 4 * (1000 * 100 + 50 * 200) / 1e6
     answered = 3 * (10 * 10 + 5 * 30) / 1e6 + 3 * (10 * 1 + 5 * 3) / 1e6
-    assert result.spent_usd == pytest.approx(graded + answered)
+    assert result.spending.spent_usd == pytest.approx(graded + answered)
     assert only(result).original_cost_usd == pytest.approx(3 * (10 * 10 + 5 * 30) / 1e6)
     assert judge.closed
 
@@ -120,7 +120,7 @@ def test_what_the_judge_uses_is_spent_and_is_no_cost_of_the_models() -> None:
 def test_the_cap_holds_for_the_judge_too() -> None:
     judge = FakeModel(grading, GRADER)
     result = run(judge=judge, settings=Settings(max_cost_usd=0.4, concurrency=1))
-    assert result.spent_usd <= 0.4
+    assert result.spending.spent_usd <= 0.4
     assert judge.asked == []  # one call may cost 2,048 output tokens at $200 a million: $0.41
     trials = [trial for task in only(result).tasks for trial in (task.original, task.candidate)]
     assert {trial.cause for trial in trials} == {Cause.BUDGET}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,10 +138,34 @@ def test_an_interrupted_run_goes_on_where_it_was(terminal: Terminal, models: Mod
     provider.asks.clear()
     said = terminal.tjb("run", *SUITE, *PAIR, "--journal", "journal", "--json")
     assert len(provider.asks) == 2 * 10
-    assert json.loads(said.out)["flags"] == ["reused"]
+    document = json.loads(said.out)
+    assert document["flags"] == ["reused"]
+    reused = [task["original"]["reused_from"] for task in document["tasks"]]
+    assert [bool(source) for source in reused] == [True] * 20 + [False] * 10
+    assert {source[:10] for source in reused if source} == {"journal 20"}
+    # all answers are worth what the artifact says, and all sums cost about as much: two thirds of it were kept
+    worth = document["original_cost_usd"] + document["candidate_cost_usd"]
+    spent, kept = re.findall(r"\$(0\.\d+)", next(line for line in said.err.splitlines() if "spent now" in line))
+    assert "on 20 answers; 40 answers came from the journal for $0, worth" in said.err
+    assert float(spent) + float(kept) == pytest.approx(worth, abs=2e-4)
+    assert float(spent) == pytest.approx(worth / 3, rel=0.1)
     provider.asks.clear()
-    terminal.tjb("run", *SUITE, *PAIR, "--journal", "journal", "--no-cache")
+    said = terminal.tjb("run", *SUITE, *PAIR, "--journal", "journal", "--no-cache")
     assert len(provider.asks) == 2 * 30
+    assert "spent now" not in said.out + said.err
+
+
+def test_what_may_have_been_billed_unseen_is_said(terminal: Terminal, models: Models, provider: FakeProvider) -> None:
+    said = terminal.tjb("run", *SUITE, *PAIR, "--limit", "1", "--max-tokens", "100")
+    assert "may have been billed" not in said.out + said.err
+    models.reply = Reply(raw='{"id": "x", "choi')
+    said = terminal.tjb("run", *SUITE, *PAIR, "--limit", "1", "--max-tokens", "100", "--no-cache", "--concurrency", "1")
+    assert said.code == 3
+    # each asking may cost 100 tokens of output and a few of input: at 30 and at 3 dollars a million about 0.003 each
+    at_most = sum(0.0030 if ask.body["model"] == "big" else 0.0003 for ask in provider.asks[2:])
+    found = re.search(r"may have been billed, at most \$(0\.\d+);", said.out)
+    assert found
+    assert at_most < float(found[1]) < at_most * 1.2
 
 
 def test_a_cap_is_never_passed(terminal: Terminal) -> None:

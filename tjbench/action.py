@@ -100,11 +100,13 @@ def _measure_shard(run: ActionRun, shard: Shard) -> ExitCode:
     give_to_owner(list(written), run.place.root)
     for path, artifact in written.items():
         run.commands.print(f"shard {shard}: {artifact.n_tasks} tasks of {artifact.suite.name}: {path.name}")
+    for line in result.spending.lines():
+        run.commands.print(line)
     for problem in result.problems:
         run.commands.annotation("warning", problem, title="TokenJam Bench")
     if target := run.place.environ.get("GITHUB_OUTPUT"):
         outputs = {"results-dir": run.value("results-dir"), "tokenjam-version": snapshot.version}
-        write_outputs(Path(target), {**outputs, "cost-usd": f"{result.spent_usd:.6f}"})
+        write_outputs(Path(target), {**outputs, "cost-usd": f"{result.spending.spent_usd:.6f}"})
     return ExitCode.USAGE if result.misconfigured else ExitCode.PASSED
 
 

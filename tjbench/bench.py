@@ -46,6 +46,7 @@ from tjbench.scoring.blame import suspect_scorer
 from tjbench.scoring.judge import Judge
 from tjbench.scoring.score import Cause, Score, one_line
 from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
+from tjbench.spending import Spending
 from tjbench.suites.task import JudgedCheck, Suite, Task
 from tjbench.tokenjam import Snapshot, claimed_saving_pct
 
@@ -170,7 +171,7 @@ class BenchResult:
     a provider refused the key or does not know the model, which only the user can mend."""
 
     measured: tuple[Measured, ...]
-    spent_usd: float
+    spending: Spending
     problems: tuple[str, ...]
     mock: bool
     misconfigured: bool = False
@@ -226,13 +227,13 @@ class Bench:
             scored = self._scored(jobs, limits, Scorers(box=box, judge=judge), stopper)
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
-        spent = self._spent(scored, judge)
-        plans = [_with_spent(plan, spent) for plan in plans]
+        spending = self._spending(scored, judge, limits)
+        plans = [_with_spent(plan, spending.spent_usd) for plan in plans]
         if stopper:
             plans = [_with_kept(plan, row.used) for plan, row in zip(plans, stopper.rows, strict=True)]
         return BenchResult(
             measured=tuple(self._measured(plan, scored, finished, level) for plan in plans),
-            spent_usd=spent,
+            spending=spending,
             problems=_problems(scored, private=self.settings.private)
             + (judge.problems(private=self.settings.private) if judge else ())
             + _summaries(limits),
@@ -377,13 +378,18 @@ class Bench:
     def _price(self, spec: ModelSpec, usage: Usage) -> float:
         return cost_usd(usage, self.snapshot.rates[spec])
 
-    def _spent(self, scored: Mapping[JobKey, Scored], judge: Judge | None) -> float:
+    def _spending(self, scored: Mapping[JobKey, Scored], judge: Judge | None, limits: Limits) -> Spending:
+        answers = [(key[0], attempt) for key, (attempt, _) in scored.items() if attempt.text is not None]
         if self.settings.mock:
-            return 0.0
-        return (self._price(judge.spec, judge.usage) if judge else 0.0) + sum(
-            self._price(key[0], attempt.usage)
-            for key, (attempt, _) in scored.items()
-            if attempt.usage and not attempt.reused_from
+            return Spending(asked=len(answers))
+        prices = [(self._price(spec, attempt.usage or Usage()), bool(attempt.reused_from)) for spec, attempt in answers]
+        return Spending(
+            asked=sum(not reused for _, reused in prices),
+            spent_usd=(self._price(judge.spec, judge.usage) if judge else 0.0)
+            + sum(price for price, reused in prices if not reused),
+            reused=sum(reused for _, reused in prices),
+            reused_usd=sum(price for price, reused in prices if reused),
+            unseen_usd=limits.budget.unseen_usd if limits.budget else 0.0,
         )
 
     def _measured(self, plan: RowPlan, scored: Mapping[JobKey, Scored], at: datetime, level: str) -> Measured:

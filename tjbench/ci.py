@@ -23,6 +23,7 @@ from tjbench.measure import MeasureRun, measure, measure_again
 from tjbench.merged import merge_shards, problems_of
 from tjbench.reuse import stored_outcomes
 from tjbench.rows import Rows, rule_of
+from tjbench.spending import Spending
 from tjbench.store.artifacts import Baseline, Loaded
 from tjbench.store.shelf import Shelf
 from tjbench.suites import is_path
@@ -97,7 +98,7 @@ def gate_merged(
     problems = tuple(problem for artifact in artifacts.values() for problem in problems_of(artifact))
     result = BenchResult(
         measured=(),
-        spent_usd=merged.spent_usd,
+        spending=Spending(spent_usd=merged.spent_usd),
         problems=problems,
         mock=any(artifact.mock for artifact in artifacts.values()),
     )
@@ -167,10 +168,10 @@ def _asked_again(run: MeasureRun, matrix: Matrix, policy: GatePolicy, result: Be
     if not wanted:
         return None
     try:
-        trials, second = measure_again(run, wanted, result.spent_usd)
+        trials, second = measure_again(run, wanted, result.spending.charged_usd)
     except IncompleteError as error:
         return Again(trials={}, trouble=str(error))
-    return Again(trials=trials, cost_usd=second.spent_usd)
+    return Again(trials=trials, cost_usd=second.spending.spent_usd)
 
 
 def _policy(config: Config, rows: Rows, matrix: Matrix, today: date) -> GatePolicy:
@@ -198,7 +199,8 @@ def judge(
         code = ExitCode.USAGE if result.misconfigured else code
     else:
         notes = (*notes, *result.problems)
-    spent = round(result.spent_usd + (again.cost_usd if again else 0.0), 6)
+    notes = (*notes, *result.spending.lines())
+    spent = round(result.spending.spent_usd + (again.cost_usd if again else 0.0), 6)
     return decision.model_copy(
         update={"reasons": reasons, "notes": notes, "exit_code": code, "cost_usd": spent, "mock": result.mock}
     )

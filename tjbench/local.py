@@ -66,10 +66,12 @@ def _measure_shard(request: CiRequest, place: Workplace, stdout: TextIO, stderr:
         result, written = measure(run)
     for path in written:
         print(f"artifact: {path}", file=stderr)
-    for problem in result.problems:
-        print(f"warning: {problem}", file=stderr)
+    for line in (*result.spending.lines(), *(f"warning: {problem}" for problem in result.problems)):
+        print(line, file=stderr)
     if request.json:
-        stdout.write(json.dumps({"artifacts": [str(path) for path in written], "cost_usd": result.spent_usd}) + "\n")
+        stdout.write(
+            json.dumps({"artifacts": [str(path) for path in written], "cost_usd": result.spending.spent_usd}) + "\n"
+        )
     return ExitCode.USAGE if result.misconfigured else ExitCode.PASSED
 
 

@@ -97,7 +97,7 @@ def _never_stops(plan: RowPlan) -> str:
 
 
 def measure_again(
-    run: MeasureRun, wanted: Mapping[RowKey, Collection[str]], spent_usd: float
+    run: MeasureRun, wanted: Mapping[RowKey, Collection[str]], charged_usd: float
 ) -> tuple[dict[RowKey, dict[str, Trial]], BenchResult]:
     """The candidates of some rows at some tasks once more, by row and task id, with what is left of the cap.
 
@@ -106,7 +106,7 @@ def measure_again(
     plans = {plan.row: plan for plan in run.rows.plans}
     again = {key: _again(plans[key], set(ids)) for key, ids in wanted.items()}
     cap = run.config.run.max_cost_usd
-    result = _bench(run, None if cap is None else max(0.0, cap - spent_usd)).run(list(again.values()))
+    result = _bench(run, None if cap is None else max(0.0, cap - charged_usd)).run(list(again.values()))
     answered = zip(again, (measured.artifact for measured in result.measured), strict=True)
     return {key: {task.task_id: task.candidate for task in made.tasks} for key, made in answered}, result
 

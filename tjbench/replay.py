@@ -113,6 +113,8 @@ def _measured(
             )
         result, written = measure(run)
     _tell(written, request, choice, census, (stdout, stderr))
+    for line in result.spending.lines():
+        print(line, file=stderr if request.json else stdout)
     for problem in result.problems:
         print(f"warning: {problem}", file=stderr)
     if not any(artifact.incomplete for artifact in written.values()):

@@ -53,6 +53,8 @@ def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: T
     unwritten = _keep_transcripts(result, written)
     for path, artifact in written.items():
         _tell(artifact, path, request, stdout, stderr)
+    for line in result.spending.lines():
+        print(line, file=stderr if request.json else stdout)
     for problem in result.problems:
         print(f"warning: {problem}", file=stderr)
     if unwritten:
