@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from tjbench.models.failures import Redactor, trouble_of, words_of
+from tjbench.models.failures import Redactor, retry_after_s, trouble_of, words_of
 from tjbench.models.model import Trouble
 
 
@@ -57,6 +59,45 @@ def test_trouble_is_what_the_provider_means(status: int, body: str, trouble: Tro
 )  # fmt: skip
 def test_words_are_the_providers_own(body: str, words: str) -> None:
     assert words_of(body) == words
+
+
+NOW = datetime(2015, 10, 21, 7, 27, 30, tzinfo=UTC)
+GOOGLE = """[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [
+    {"@type": "type.googleapis.com/google.rpc.Help"},
+    {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "%s"}]}}]"""
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"Retry-After": "20"}, "", 20),
+        ({"retry-after": "0.5"}, "", 0.5),
+        ({"RETRY-AFTER": "0"}, "", 0),
+        ({"retry-after-ms": "1500"}, "", 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, "", 0.25),
+        # The example of RFC 9110, 10.2.3 and 5.6.7: thirty seconds from NOW, in all three formats of a date.
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "", 30),
+        ({"Retry-After": "Wednesday, 21-Oct-15 07:28:00 GMT"}, "", 30),
+        ({"Retry-After": "Wed Oct 21 07:28:00 2015"}, "", 30),
+        ({"Retry-After": "Wed, 21 Oct 2015 09:28:00 +0200"}, "", 30),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:27:00 GMT"}, "", 0),
+        ({}, GOOGLE % "43s", 43),
+        ({}, GOOGLE % "2.375s", 2.375),
+        ({"Retry-After": "7"}, GOOGLE % "43s", 7),
+        # What says nothing.
+        ({}, "", None),
+        ({"Retry-After": "soon"}, "", None),
+        ({"Retry-After": ""}, "", None),
+        ({"Retry-After": "-1"}, "", None),
+        ({"Retry-After": "nan"}, "", None),
+        ({"Retry-After": "inf"}, "", None),
+        ({"Retry-After": "Wed, 99 Oct 2015 07:28:00 GMT"}, "", None),
+        ({}, GOOGLE % "soon", None),
+        ({"Retry-After": "soon"}, GOOGLE % "43s", 43),
+    ],
+)
+def test_the_wait_that_a_provider_asks_for(headers: dict[str, str], body: str, seconds: float | None) -> None:
+    assert retry_after_s(headers, body, NOW) == seconds
 
 
 @pytest.mark.parametrize(
