@@ -8,8 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-import pytest
-
 from tests.fakes.model import FakeModel, response
 from tjbench.models.model import Model, Request, Response, Sampling, Trouble
 from tjbench.runner.attempt import Attempt
