@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +20,9 @@ from tests.fakes.github_server import GithubServer
 from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shop import CONFIG, FILES, KEY, NAME, TASKS, Outcome, Shop, found_shop
 from tests.fakes.sums import add, sums_jsonl
-from tests.fakes.tokenjam import BIG, make_tokenjam
+from tests.fakes.tokenjam import BIG, PRICES, SMALL, VERSION, make_tokenjam
 from tjbench.action_inputs import open_action, read_config
+from tjbench.config import ModelSpec
 from tjbench.errors import ExitCode
 from tjbench.store.artifacts import load_path
 
@@ -283,6 +285,60 @@ def test_a_mock_run_is_asked_for_and_said(shop: Shop) -> None:
     assert (got.code, got.decision.mock, float(got.outputs["cost-usd"])) == (PASSED, True, 0)
     assert "MOCK RUN" in shop.comments()[0]
     assert shop.provider.asks == []
+
+
+# --- a new tokenjam
+
+TINY = ModelSpec("openai", "tiny")
+
+
+def newer(shop: Shop, recommends: ModelSpec = SMALL, version: str = "9.2.0") -> dict[str, str]:
+    """An environment with a newer tokenjam that asks more for small, beside which the baseline's is kept."""
+    cache = shop.scratch / "cache"
+    kept = cache / "tjbench" / f"tokenjam-py{sys.version_info.major}{sys.version_info.minor}" / VERSION
+    make_tokenjam(kept)
+    prices = {**PRICES, SMALL: (2.0, 3.0), TINY: (0.5, 1.0)}
+    python = make_tokenjam(shop.scratch / version, version=version, recommended={BIG: recommends}, prices=prices)
+    return {"XDG_CACHE_HOME": str(cache), "TJBENCH_TOKENJAM_PYTHON": str(python)}
+
+
+def test_a_check_of_an_unchanged_recommendation_costs_nothing_and_shows_what_moved(released: Shop) -> None:
+    got = released.pull_request(mode="upgrade-check", environ=newer(released))
+    assert (got.code, got.outputs["status"], float(got.outputs["cost-usd"])) == (PASSED, "pass", 0)
+    assert released.provider.asks == []
+    (body,) = released.comments()
+    for said in (
+        "every outcome is the baseline's, for $0",
+        "tokenjam 9.1.0 → 9.2.0",
+        "every recommendation is the same",
+        "openai:small input: $1 → $2 per million tokens",
+        "repriced: bench/sums.jsonl, openai:big → openai:small",
+        "reused, 0 days old",
+    ):
+        assert said in body.replace("\\", "")
+
+
+def test_a_check_measures_only_what_is_recommended_anew_and_names_it(released: Shop) -> None:
+    got = released.pull_request(mode="upgrade-check", environ=newer(released, TINY))
+    assert released.provider.counts()["by_model"] == {"tiny": TASKS}
+    assert "changed: openai:big: openai:small → openai:tiny, rates imply" in "\n".join(got.decision.upgrade)
+    assert got.decision.rows[0].vs_baseline.candidate_model == "openai:small"
+
+
+def test_a_check_by_the_baselines_own_version_says_so(released: Shop) -> None:
+    got = released.pull_request(mode="upgrade-check")
+    assert got.decision.upgrade == ("tokenjam 9.1.0 is the baseline's: its recommendations and prices are the same",)
+
+
+def test_a_check_that_cannot_have_the_baselines_version_says_so_and_judges_all_the_same(released: Shop) -> None:
+    index = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "UV_HTTP_RETRIES": "0", "XDG_CACHE_HOME": ""}
+    got = released.pull_request(mode="upgrade-check", environ={**newer(released), **index})
+    assert (got.code, got.outputs["status"]) == (PASSED, "pass")
+    assert got.decision.upgrade[0].startswith("tokenjam 9.2.0 was not held against the baseline's: ")
+
+
+def test_no_other_mode_asks_a_second_tokenjam(released: Shop) -> None:
+    assert released.pull_request(environ=newer(released)).decision.upgrade == ()
 
 
 # --- the image's own trouble

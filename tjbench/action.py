@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -24,6 +25,9 @@ from tjbench.rows import gateways_of, models_of, plan_rows
 from tjbench.shard import Shard
 from tjbench.store.artifacts import Baseline
 from tjbench.tokenjam import Snapshot
+from tjbench.upgrade_check import compare_versions
+from tjbench.upgrade_lines import summary
+from tjbench.versions import open_versions
 from tjbench.workplace import RunOptions
 
 FORK = "skipped: a pull request from a fork has no secrets, so no model can be asked"
@@ -172,7 +176,27 @@ def _measured(run: ActionRun, config: Config, *, record: bool) -> GateResult:
     if "merge" in run.given:
         return _merged(run, config, snapshot, baseline)
     with ExitStack() as stack:
-        return run_gate(stack.enter_context(_opened(run, config, snapshot, stack)), baseline)
+        result = run_gate(stack.enter_context(_opened(run, config, snapshot, stack)), baseline)
+    if run.value("mode") != "upgrade-check":
+        return result
+    upgrade = _what_changed(run, config, baseline, snapshot)
+    return replace(result, decision=result.decision.model_copy(update={"upgrade": upgrade}))
+
+
+def _what_changed(run: ActionRun, config: Config, baseline: Baseline, snapshot: Snapshot) -> tuple[str, ...]:
+    """What `tjb upgrade-check` says of the baseline's tokenjam and this one; calls no model."""
+    if not baseline.loaded.artifacts:
+        return ()
+    try:
+        with ExitStack() as scratch:
+            versions = open_versions(run.place.environ, run.place.root, scratch)
+            check = compare_versions(config, baseline.loaded, None, "installed", versions)
+    except TjbError as error:
+        said = f"tokenjam {snapshot.version} was not held against the baseline's: {error.what}"
+        return (said, error.why) if error.why else (said,)
+    if check.before.version == check.after.version:
+        return (f"tokenjam {snapshot.version} is the baseline's: its recommendations and prices are the same",)
+    return tuple(line.strip() for line in summary(check))
 
 
 def _require_version(wanted: str, found: str) -> None:

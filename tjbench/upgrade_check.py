@@ -1,4 +1,4 @@
-"""Two versions of TokenJam held against each other, at no cost: what changed, stored results at both, what needs a run."""
+"""Two versions of TokenJam held against each other for $0: what changed, stored results at both, what needs a run."""
 
 from __future__ import annotations
 

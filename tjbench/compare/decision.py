@@ -186,6 +186,7 @@ class Decision(_Record):
     baseline: BaselineLabel = BaselineLabel()
     confirmation: Confirmation | None = None
     tokenjam_version: str | None = None
+    upgrade: tuple[str, ...] = Field(default=(), description="what this tokenjam changes, where a run is about that")
     mock: bool = False
     recorded: tuple[str, ...] = Field(default=(), description="artifacts to commit, where no baseline was asked for")
     cost_usd: float = Field(default=0.0, description="spent by this run")

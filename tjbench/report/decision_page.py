@@ -11,6 +11,7 @@ from tjbench.report.changes_lines import ASIDE, changes_lines, tasks_lines
 from tjbench.report.page import (
     Code,
     Link,
+    Newline,
     Page,
     Part,
     Phrase,
@@ -86,8 +87,7 @@ def decision_page(decision: Decision, run_url: str | None = None) -> Page:
     return Page(
         mark=mark,
         title=(f"TokenJam Bench: {word}{mock_run}",),
-        lead=tuple(reason_lines(reason) for reason in decision.reasons)
-        + ((FORK,) if decision.status is Status.SKIPPED else ()),
+        lead=tuple(_lead(decision)),
         alerts=tuple(_alerts(decision)),
         tables=(Table(header=HEADER, rows=tuple(_cells(row) for row in ordered), right=NUMBERS),) if ordered else (),
         legend=(LEGEND_MOCK if _is_mock(decision) else LEGEND) if ordered else (),
@@ -95,6 +95,15 @@ def decision_page(decision: Decision, run_url: str | None = None) -> Page:
         sections=tuple(Section(title=_title(row), lines=tuple(_details(row))) for row in ordered),
         facts=tuple(_facts(decision, run_url)),
     )
+
+
+def _lead(decision: Decision) -> Iterator[Phrase]:
+    yield from (reason_lines(reason) for reason in decision.reasons)
+    if decision.status is Status.SKIPPED:
+        yield FORK
+    if decision.upgrade:
+        first, *more = decision.upgrade
+        yield (sentence(first), *(part for line in more for part in (Newline(), sentence(line))))
 
 
 def _steps(decision: Decision) -> tuple[Phrase, ...]:
