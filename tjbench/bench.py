@@ -227,7 +227,7 @@ class Bench:
             scored = self._scored(jobs, limits, Scorers(box=box, judge=judge), stopper)
         finished = datetime.now(UTC).replace(microsecond=0)
         level = str(box.level) if box else NO_SANDBOX
-        spending = self._spending(scored, judge, limits)
+        spending = self._spending(scored, limits.budget)
         plans = [_with_spent(plan, spending.spent_usd) for plan in plans]
         if stopper:
             plans = [_with_kept(plan, row.used) for plan, row in zip(plans, stopper.rows, strict=True)]
@@ -378,18 +378,15 @@ class Bench:
     def _price(self, spec: ModelSpec, usage: Usage) -> float:
         return cost_usd(usage, self.snapshot.rates[spec])
 
-    def _spending(self, scored: Mapping[JobKey, Scored], judge: Judge | None, limits: Limits) -> Spending:
+    def _spending(self, scored: Mapping[JobKey, Scored], budget: Budget | None) -> Spending:
         answers = [(key[0], attempt) for key, (attempt, _) in scored.items() if attempt.text is not None]
-        if self.settings.mock:
-            return Spending(asked=len(answers))
-        prices = [(self._price(spec, attempt.usage or Usage()), bool(attempt.reused_from)) for spec, attempt in answers]
+        kept = [self._price(spec, attempt.usage or Usage()) for spec, attempt in answers if attempt.reused_from]
         return Spending(
-            asked=sum(not reused for _, reused in prices),
-            spent_usd=(self._price(judge.spec, judge.usage) if judge else 0.0)
-            + sum(price for price, reused in prices if not reused),
-            reused=sum(reused for _, reused in prices),
-            reused_usd=sum(price for price, reused in prices if reused),
-            unseen_usd=limits.budget.unseen_usd if limits.budget else 0.0,
+            asked=len(answers) - len(kept),
+            spent_usd=budget.answered_usd if budget else 0.0,
+            reused=len(kept),
+            reused_usd=math.fsum(kept),
+            unseen_usd=budget.unseen_usd if budget else 0.0,
         )
 
     def _measured(self, plan: RowPlan, scored: Mapping[JobKey, Scored], at: datetime, level: str) -> Measured:

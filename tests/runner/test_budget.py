@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,13 +69,12 @@ def test_what_was_seen_is_told_by_model_and_apart_from_what_was_not() -> None:
         BudgetedModel(failing(Trouble.MALFORMED), budget).answer(request())
     assert budget.seen_usd(SPEC) == pytest.approx(2 * 0.20)
     assert budget.seen_usd(other) == pytest.approx(0.20)
+    assert budget.answered_usd == pytest.approx(3 * 0.20)
     assert budget.unseen_usd == pytest.approx(1.0)
     assert budget.spent_usd == pytest.approx(3 * 0.20 + 1.0)
 
 
 def test_answer_without_usage_is_charged_in_full() -> None:
-    from dataclasses import replace
-
     budget = Budget(10.0, by_output)
     BudgetedModel(FakeModel(lambda _: replace(response(), usage=None)), budget).answer(request())
     assert budget.spent_usd == pytest.approx(1.0)
@@ -89,6 +89,12 @@ def test_kept_answer_costs_nothing_even_when_nothing_is_left(tmp_path: Path) -> 
         assert budget.spent_usd == 0
         with pytest.raises(ModelError):
             model.answer(request(text="another"))
+
+
+def test_an_answer_that_was_kept_meanwhile_costs_nothing() -> None:
+    budget = Budget(10.0, by_output)
+    BudgetedModel(FakeModel(lambda _: replace(response(), reused_from="journal")), budget).answer(request())
+    assert budget.spent_usd == 0
 
 
 def test_call_waits_for_those_in_flight_when_their_reservation_can_make_room() -> None:

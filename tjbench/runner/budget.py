@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -52,6 +53,12 @@ class Budget:
     def unseen_usd(self) -> float:
         """What calls whose usage was not seen may have cost at most."""
         return self._unseen
+
+    @property
+    def answered_usd(self) -> float:
+        """What the answers of all models cost by their usage, those too that came when nobody waited any more."""
+        with self._change:
+            return math.fsum(self._seen.values())
 
     def seen_usd(self, spec: ModelSpec) -> float:
         """What the answers of one model cost by their usage."""
@@ -128,7 +135,8 @@ class BudgetedModel:
         usage, billed = None, True
         try:
             response = self._model.answer(request)
-            usage = response.usage
+            billed = response.reused_from is None  # another thread or process may have kept it meanwhile
+            usage = response.usage if billed else None
         except ModelError as error:
             billed = is_perhaps_billed(error)
             raise
