@@ -21,6 +21,7 @@ from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Stored
 from tjbench.rows import Rows, judge_of, mock_opener
 from tjbench.runner.deadline import Deadline
+from tjbench.runner.patience import Patience
 from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS, SCRIPTED, ScriptedJudge, judge_messages
 from tjbench.store.artifacts import require_directory, write_artifact
 from tjbench.suites.task import JudgedCheck
@@ -49,6 +50,7 @@ class MeasureRun:
     stored: Stored = field(default_factory=Stored)
     private: bool = False
     whole: Mapping[RowKey, str] = field(default_factory=dict)
+    patience: Patience = field(default_factory=Patience)
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -126,6 +128,7 @@ def _bench(run: MeasureRun, cap_usd: float | None) -> Bench:
             concurrency=run.config.run.concurrency,
             max_cost_usd=cap_usd,
             deadline=Deadline(minutes=minutes, begun=run.begun) if minutes is not None else None,
+            patience=run.patience,
             mock=run.mock,
             seed=seed,
             commit=run.commit,

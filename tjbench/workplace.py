@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tjbench.bench import ModelOpener
@@ -21,6 +21,7 @@ from tjbench.models.model import Model
 from tjbench.models.providers import open_model, require_known
 from tjbench.progress import Progress
 from tjbench.rows import Rows, SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
+from tjbench.runner.patience import Patience
 from tjbench.selftest import SelfTest
 from tjbench.shard import Shard
 from tjbench.store.artifacts import Baseline, Loaded, load_path, parse_files
@@ -57,11 +58,13 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """Where a run happens: its directory (``root``) and environment. ``confined`` keeps suite files inside ``root``."""
+    """Where a run happens: its directory (``root``) and environment. ``confined`` keeps suite files inside ``root``;
+    ``patience`` bounds the asking of its models."""
 
     root: Path
     environ: Mapping[str, str]
     confined: bool = False
+    patience: Patience = field(default_factory=Patience)
 
     def snapshot(self, config: Config, *, trust_overrides: bool) -> Snapshot:
         """What the installed tokenjam says of the configuration's models."""
@@ -93,7 +96,8 @@ class Workplace:
 
         def configured(config: Config) -> ModelOpener:
             def open_live(spec: ModelSpec, _suite: Suite) -> Model:
-                return open_model(spec, gateways_of(config), self.environ, journal=journal, called=called)
+                gateways, timeout_s = gateways_of(config), self.patience.ask_s
+                return open_model(spec, gateways, self.environ, journal=journal, called=called, timeout_s=timeout_s)
 
             return open_live
 
@@ -134,6 +138,7 @@ class Workplace:
                 allow_unsandboxed=options.allow_unsandboxed,
                 self_test=SelfTest(cache=self.self_test_cache(), say=progress.say),
                 private=options.private,
+                patience=self.patience,
             )
 
     def journal_directory(self) -> Path:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from tjbench.config import ModelSpec
@@ -16,6 +16,10 @@ from tjbench.misconfig import suggestion
 from tjbench.models.cached import CachedModel, Journal
 from tjbench.models.model import Model
 from tjbench.models.watched import WatchedModel
+
+if TYPE_CHECKING:
+    from tjbench.models.anthropic import AnthropicModel
+    from tjbench.models.openai import OpenAIModel
 
 Gateways = Mapping[str, tuple[str, str | None]]
 """``[providers.NAME]`` of the configuration: name to (base URL, name of the variable that holds the key)."""
@@ -112,10 +116,11 @@ def open_model(
     *,
     journal: Journal | None = None,
     called: Callable[[ModelSpec], None] | None = None,
+    timeout_s: float = 300.0,
 ) -> Model:
     """A model that answers over the network, kept in ``journal`` when one is given. Close it after use.
 
-    ``called`` hears of every call that is made, repeated ones too, before it is.
+    ``called`` hears of every call that is made, repeated ones too, before it is. A call takes ``timeout_s`` at most.
 
     Loads the provider's SDK, which takes seconds: call it beside other work. Raises ``UsageError`` for an unknown
     provider, a missing key or a missing SDK.
@@ -124,16 +129,8 @@ def open_model(
     where = endpoint(spec, gateways, environ)
     key = _key(spec, where, gateways, environ)
     secrets = [value for name, value in environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
-    model: Model
     try:
-        if where.shape == "anthropic":
-            from tjbench.models.anthropic import AnthropicModel
-
-            model = AnthropicModel(spec, model_id=_api_id(spec), base_url=where.base_url, key=key, secrets=secrets)
-        else:
-            from tjbench.models.openai import OpenAIModel
-
-            model = OpenAIModel(spec, model_id=_api_id(spec), base_url=where.base_url, key=key, secrets=secrets)
+        kind = _shaped(where.shape)
     except ModuleNotFoundError as error:
         if error.name not in {"anthropic", "openai"}:
             raise
@@ -142,9 +139,22 @@ def open_model(
             why=f"{spec} is asked over it",
             fix='run: pip install "tokenjam-bench[providers]"',
         ) from None
+    model: Model = kind(
+        spec, model_id=_api_id(spec), base_url=where.base_url, key=key, secrets=secrets, timeout_s=timeout_s
+    )
     if called is not None:
         model = WatchedModel(model, called)
     return model if journal is None else CachedModel(model, journal, endpoint=where.base_url)
+
+
+def _shaped(shape: Shape) -> type[AnthropicModel | OpenAIModel]:
+    if shape == "anthropic":
+        from tjbench.models.anthropic import AnthropicModel
+
+        return AnthropicModel
+    from tjbench.models.openai import OpenAIModel
+
+    return OpenAIModel
 
 
 def is_loopback(base_url: str) -> bool:
