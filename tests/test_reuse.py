@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.artifacts import AT, CANDIDATE, ORIGINAL, measurement
 from tests.fakes.sums import sums
-from tjbench.compare.artifact import Artifact, Flag
+from tjbench.compare.artifact import Artifact, EarlyStopRecord, Flag
 from tjbench.compare.pair import Trial
 from tjbench.compare.reused import age_days
 from tjbench.config import ModelSpec
@@ -89,3 +89,10 @@ def test_scripted_unscored_and_changed_tasks_are_asked() -> None:
     for field in ("prompt_hash", "check_hash"):
         changed = artifact().model_copy(update={"tasks": (task.model_copy(update={field: "other"}),)})
         assert found(changed) is None
+
+
+def test_the_tasks_that_made_a_row_stop_early_are_asked() -> None:
+    record = EarlyStopRecord(e_value=56.8, n_used=1, n_planned=1, e_needed=40)
+    assert found(artifact().model_copy(update={"early_stop": record})) is not None
+    stopped = record.model_copy(update={"n_planned": 90})
+    assert found(artifact().model_copy(update={"early_stop": stopped})) is None

@@ -2,11 +2,12 @@
 
 python -m tests.benchmarks.gate_simulation
 
-Prints the table of docs/statistics.md, seeded, in under two minutes. Our decision is `family_test`, which `tjb gate`
+Prints the tables of docs/statistics.md, seeded, in under two minutes. Our decision is `family_test`, which `tjb gate`
 uses; for the first data sets of every setting the whole `decide` is made too, from artifacts, and must agree.
 The others judge every row by itself, so their alarms follow exactly from the chance of each (b, c) and their verdict.
 The two gates from PyPI are installed in environments of their own and judge by their own functions and default settings
 (`gate_peers.py`); which (b, c) fail is found at its bound, for one of them takes half a second a verdict.
+The table of early stops is in `early_stop_odds.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from math import comb, fsum, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.benchmarks import early_stop_odds
 from tests.fakes.artifacts import measurement
 from tjbench.compare.artifact import Artifact
 from tjbench.compare.decision import BaselineLabel
@@ -187,6 +189,7 @@ def main() -> None:
     """Print the table."""
     with TemporaryDirectory() as home:
         print(table(Path(home)))
+    print(f"\n{early_stop_odds.table()}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
-from tjbench.compare.artifact import Artifact
+from tjbench.compare.artifact import Artifact, EarlyStopRecord
 from tjbench.compare.pair import Rule
 from tjbench.compare.series import build_series
 from tjbench.report.markdown import render_series
@@ -69,3 +69,14 @@ def test_what_another_tool_did_not_record_is_named() -> None:
     unknown = old.suite.model_copy(update={"prompts_revision": "unknown"})
     text = told(old.model_copy(update={"suite": unknown}))
     assert "Not recorded where it was measured: prompts." in section(text, "0.5.2")
+
+
+def test_a_step_that_stopped_early_has_no_interval_and_none_is_held_against_it() -> None:
+    record = EarlyStopRecord(e_value=56.8, n_used=20, n_planned=60, e_needed=40)
+    stopped = measurement("p" * 20, "f" * 8 + "p" * 12, version="0.7.0").model_copy(update={"early_stop": record})
+    text = told(stopped, measurement("p" * 60, "f" * 9 + "p" * 51, version="0.8.0"))
+    (line,) = [line for line in text.splitlines() if "`0.7.0`" in line and line.startswith("|")]
+    assert "pp (stopped early)" in line
+    assert " to " not in line
+    assert "not comparable: this run stopped early" in line
+    assert "Broke since the step before (9): " in section(text, "0.6.0 → 0.8.0")
