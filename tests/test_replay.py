@@ -142,6 +142,19 @@ def test_dollars_of_the_original_are_those_that_tokenjam_stored(terminal: Termin
     assert found.cost_delta_pct == pytest.approx(100 * (spent / (0.0013 * 2 + by_rates) - 1), abs=1e-3)
 
 
+def test_a_saving_that_lacks_what_was_not_recorded_is_told_as_too_good(terminal: Terminal) -> None:
+    """A system text of 5,000 tokens was sent with one of the calls and not recorded."""
+    spans = [*calls(1, input_tokens=5000), *calls(3)[1:]]
+    given = history(terminal, spans)
+    said = terminal.tjb("replay", *given, *SMALL)
+    found = one(terminal)
+    assert found.replay is not None
+    assert found.replay.n_partial == 1
+    assert "too good, since 1 of 3 calls had more input than was recorded" in said.out
+    again = terminal.tjb("replay", *given, *SMALL, "--control")
+    assert "too good" not in again.out  # both are asked alike
+
+
 def test_a_dated_price_is_that_of_the_instant_of_each_call(terminal: Terminal) -> None:
     """The installed tokenjam (0.6.2 or newer) prices sonnet-5 at 2/10 before September and at 3/15 after."""
     terminal.environ.pop("TJBENCH_TOKENJAM_PYTHON", None)

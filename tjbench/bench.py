@@ -66,14 +66,15 @@ Sent = dict[str, dict[str, float | int | str]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
     """A row of recorded calls. Without a control ``reference`` has what the original did at each task, by its id, and
-    the original is not asked."""
+    the original is not asked. ``n_partial`` calls were sent with more than was recorded."""
 
     judged_by: str
     reference: Mapping[str, Trial] | None
+    n_partial: int = 0
 
     @property
     def record(self) -> ReplayRecord:
-        return ReplayRecord(control=self.reference is None, judged_by=self.judged_by)
+        return ReplayRecord(control=self.reference is None, judged_by=self.judged_by, n_partial=self.n_partial)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,6 +142,7 @@ def plan_replay(
             replay=ReplayPlan(
                 judged_by=judge or "overlap",
                 reference=None if control else {turn.id: recorded(turn, choice) for turn in group},
+                n_partial=sum(turn.is_partial for turn in group),
             ),
         )
         for original, group in groups.items()

@@ -146,10 +146,12 @@ class ReplayRecord(_Record):
     """A replay of recorded calls, ``judged_by`` a model or ``overlap``: a pass agrees with what was answered then.
 
     Without ``control`` the original was not asked again: it is the reference, and passes everything by definition.
+    ``n_partial`` calls were sent with more than was recorded: the candidate is asked less than the original was.
     """
 
     control: bool
     judged_by: str
+    n_partial: Annotated[int, Field(ge=0)] = 0
 
 
 class EarlyStopRecord(_Record):

@@ -91,16 +91,23 @@ def _numbers(artifact: Artifact) -> Table:
         lines = [*(_scored(artifact) if artifact.n_scored else UNSCORED)]
     lines += [
         ("cost", spent if artifact.costs_known else NOT_RECORDED),
-        (
-            "cost Δ",
-            cost_change(artifact.measured_cost_delta_pct, artifact.claimed_saving_pct, guessed=artifact.costs_guessed),
-        ),
+        ("cost Δ", _cost_delta(artifact)),
         ("verdict", artifact.verdict.value),
     ]
     return Table(
         header=(("original → candidate",), models(artifact.original_model, artifact.candidate_model)),
         rows=tuple(((name,), (value,)) for name, value in lines),
     )
+
+
+def _cost_delta(artifact: Artifact) -> str:
+    """The change of cost, with what makes a replay's look better than it is."""
+    shown = cost_change(artifact.measured_cost_delta_pct, artifact.claimed_saving_pct, guessed=artifact.costs_guessed)
+    partial = artifact.replay.n_partial if artifact.replay and artifact.uncontrolled else 0
+    if not partial or artifact.measured_cost_delta_pct is None:
+        return shown
+    calls = counted(artifact.n_tasks, "call")
+    return f"{shown}; too good, since {number(partial)} of {calls} had more input than was recorded"
 
 
 def _scored(artifact: Artifact) -> list[tuple[str, str]]:
