@@ -180,6 +180,8 @@ def _need(tasks: int, cost: TaskCost | None, *, approximate: bool) -> Need:
 def _notes(artifact: Artifact, cost: TaskCost | None) -> Iterator[str]:
     if artifact.mock:
         yield "a mock run: its flips and tokens are scripted and tell nothing about these models"
+    if artifact.stopped:
+        yield "the measurement stopped early at a regression: its flip rate is too high, and so are these numbers"
     if cost is None:
         reason = (
             "scripted models use no tokens" if artifact.mock else "it records no tokens with a price, and no dollars"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
-from tjbench.compare.artifact import Flag
+from tjbench.compare.artifact import EarlyStopRecord, Flag
 from tjbench.compare.history import Entry, Filter, entry_of, find, instant, newest_first, trends
 from tjbench.errors import UsageError
 
@@ -35,6 +35,14 @@ def test_scripted_models_and_placeholder_prices_are_marked() -> None:
     entry = line(flags=(Flag.MOCK, Flag.DEFAULT_RATES))
     assert entry.mock
     assert entry.default_rates
+
+
+def test_what_stopped_early_has_no_p_value() -> None:
+    record = EarlyStopRecord(e_value=56.8, n_used=4, n_planned=90, e_needed=40)
+    found = measurement("pppp", "ffff")
+    assert entry_of(found, "0" * 64, "a.json").p_value == 0.125  # 2 / 2^4
+    entry = entry_of(found.model_copy(update={"early_stop": record}), "0" * 64, "a.json")
+    assert (entry.stopped, entry.p_value, entry.delta_pp) == (True, None, -100)
 
 
 def test_a_cost_nobody_knows_is_none_and_not_0() -> None:

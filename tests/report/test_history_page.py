@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes.artifacts import measurement
-from tjbench.compare.artifact import Flag
+from tjbench.compare.artifact import EarlyStopRecord, Flag
 from tjbench.compare.history import entry_of, trends
 from tjbench.report.markdown import render_history_list, render_trends
 
@@ -34,3 +34,11 @@ def test_what_is_no_full_measurement_is_marked() -> None:
 def test_nothing_stored_and_nothing_matching_are_told_apart() -> None:
     assert "No artifacts here." in render_history_list([], 0)
     assert "No measurement matches." in render_trends({}, 3)
+
+
+def test_what_stopped_early_is_marked() -> None:
+    record = EarlyStopRecord(e_value=56.8, n_used=4, n_planned=90, e_needed=40)
+    entry = entry_of(measurement("pppp", "ffff").model_copy(update={"early_stop": record}), "c" * 14, "c.json")
+    text = render_history_list([entry, PLAIN], 2)
+    assert text.count("(stopped early)") == 1
+    assert "1 measurement stopped early: the change is biased away from zero." in text

@@ -175,10 +175,22 @@ def test_a_migration_is_applied_once_and_by_name(tmp_path: Path) -> None:
 def test_an_index_of_an_older_bench_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = stored(tmp_path)
     open_history(tmp_path)
-    later = {"0002_note": "ALTER TABLE files ADD COLUMN note VARCHAR; DELETE FROM files; DELETE FROM measurements"}
+    later = {"0003_note": "ALTER TABLE files ADD COLUMN note VARCHAR; DELETE FROM files; DELETE FROM measurements"}
     monkeypatch.setattr("tjbench.store.history.MIGRATIONS", {**MIGRATIONS, **later})
     monkeypatch.setattr("tjbench.store.history._append", _padded)
     assert files(tmp_path) == {path.name for path in paths}
+
+
+def test_an_index_from_before_early_stops_is_read_anew(tmp_path: Path) -> None:
+    (path,) = stored(tmp_path, 1)
+    state = path.stat()
+    with duckdb.connect(str(tmp_path / INDEX)) as database:
+        database.execute("CREATE TABLE migrations (name VARCHAR)")
+        database.execute("INSERT INTO migrations VALUES ('0001_measurements')")
+        database.execute(MIGRATIONS["0001_measurements"])
+        database.execute("INSERT INTO files VALUES (?, ?, ?, NULL)", [path.name, state.st_size, state.st_mtime_ns])
+    (entry,) = open_history(tmp_path).entries
+    assert (entry.file, entry.stopped) == (path.name, False)
 
 
 def _padded(database: duckdb.DuckDBPyConnection, table: str, types: list[str], columns: list[list[object]]) -> None:

@@ -18,6 +18,7 @@ SHOWN = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One artifact in one line: costs in USD, ``None`` where it tells none; ``delta_pp`` in points, shares in percent.
+    One that ``stopped`` early has no p-value, which is for a fixed number of tasks.
 
     ``id`` is the first 12 hexadecimal digits of the file's SHA-256.
     """
@@ -36,7 +37,7 @@ class Entry:
     original_pass: float
     candidate_pass: float
     delta_pp: float
-    p_value: float
+    p_value: float | None
     original_cost_usd: float | None
     candidate_cost_usd: float | None
     cost_delta_pct: float | None
@@ -45,6 +46,7 @@ class Entry:
     incomplete: bool
     mock: bool
     default_rates: bool
+    stopped: bool
 
     @property
     def key(self) -> RowKey:
@@ -82,7 +84,7 @@ def entry_of(artifact: Artifact, digest: str, file: str) -> Entry:
         original_pass=artifact.original_pass,
         candidate_pass=artifact.candidate_pass,
         delta_pp=artifact.accuracy_delta_pp,
-        p_value=artifact.stats.mcnemar_p_value,
+        p_value=None if artifact.stopped else artifact.stats.mcnemar_p_value,
         original_cost_usd=artifact.original_cost_usd if known else None,
         candidate_cost_usd=artifact.candidate_cost_usd if known else None,
         cost_delta_pct=artifact.measured_cost_delta_pct if known else None,
@@ -91,6 +93,7 @@ def entry_of(artifact: Artifact, digest: str, file: str) -> Entry:
         incomplete=artifact.incomplete,
         mock=artifact.mock or Flag.MOCK in artifact.flags,
         default_rates=artifact.priced_with_defaults or Flag.DEFAULT_RATES in artifact.flags,
+        stopped=artifact.stopped,
     )
 
 

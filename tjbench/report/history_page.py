@@ -74,6 +74,8 @@ def _facts(entries: Sequence[Entry]) -> Iterator[Phrase]:
         yield (f"{counted(guessed, 'measurement')} at placeholder prices: TokenJam knew no price, the dollars guess.",)
     if incomplete := sum(entry.incomplete for entry in entries):
         yield (f"{counted(incomplete, 'measurement')} incomplete: too many tasks are unscored.",)
+    if stopped := sum(entry.stopped for entry in entries):
+        yield (f"{counted(stopped, 'measurement')} stopped early: the change is biased away from zero.",)
 
 
 def _title(key: RowKey) -> Phrase:
@@ -123,5 +125,5 @@ def _ending(entry: Entry) -> tuple[Phrase, ...]:
     guessed = entry.default_rates and entry.cost_delta_pct is None
     return (
         (cost_change(entry.cost_delta_pct, entry.claimed_saving_pct, guessed=guessed),),
-        (entry.verdict, " (incomplete)" if entry.incomplete else ""),
+        (entry.verdict, " (incomplete)" if entry.incomplete else " (stopped early)" if entry.stopped else ""),
     )

@@ -51,6 +51,7 @@ COLUMNS: Mapping[str, str] = {
     "incomplete": "BOOLEAN",
     "mock": "BOOLEAN",
     "default_rates": "BOOLEAN",
+    "stopped": "BOOLEAN",
 }
 """The columns of ``measurements`` after every migration, one a field of ``Entry``. Times are UTC."""
 
@@ -64,6 +65,11 @@ MIGRATIONS: Mapping[str, str] = {
             n_scored BIGINT, original_pass DOUBLE, candidate_pass DOUBLE, delta_pp DOUBLE, p_value DOUBLE,
             original_cost_usd DOUBLE, candidate_cost_usd DOUBLE, cost_delta_pct DOUBLE, claimed_saving_pct DOUBLE,
             verdict VARCHAR, incomplete BOOLEAN, mock BOOLEAN, default_rates BOOLEAN);
+    """,
+    "0002_early_stop": """
+        ALTER TABLE measurements ADD COLUMN stopped BOOLEAN;
+        DELETE FROM files;
+        DELETE FROM measurements;
     """,
 }
 
