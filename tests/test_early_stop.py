@@ -342,6 +342,8 @@ def test_the_gate_fails_on_a_row_that_stopped(terminal: tuple[Terminal, FakeProv
     assert shown["early_stop"]["n_used"] == shown["n_tasks"] < shown["early_stop"]["n_planned"]
     assert shown["early_stop"]["e_value"] >= shown["early_stop"]["e_needed"] == 40
     assert shown["delta_ci_pp"] is None
+    (step,) = json.loads(desk.tjb("matrix", "--json").out)["steps"]
+    assert step["early_stop"] == shown["early_stop"]
     off = json.loads(desk.tjb("ci", "--mock", "--baseline", "path:nothing", "--no-early-stop", "--json").out)
     assert off["rows"][0]["n_tasks"] == shown["early_stop"]["n_planned"]
     assert off["rows"][0]["early_stop"] is None

@@ -157,6 +157,7 @@ def _step_json(step: Step, head: Artifact) -> dict[str, object]:
         "accuracy_delta_pp": head.accuracy_delta_pp,
         "cost_delta_pct": head.measured_cost_delta_pct,
         "verdict": head.verdict,
+        "early_stop": head.early_stop and head.early_stop.model_dump(),
         "lacking": step.lacking,
         "previous_version": row.baseline.tokenjam_version if row.baseline else None,
         "previous_candidate": row.baseline.candidate_model if row.baseline else None,
