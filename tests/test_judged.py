@@ -21,8 +21,8 @@ from tjbench.base_policy import judged_by_base
 from tjbench.bench import Bench, BenchResult, RowPlan, Settings
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.config import Config, ModelSpec, config_of, parse_config
+from tjbench.dry_run import estimate
 from tjbench.errors import ExitCode, UsageError
-from tjbench.measure import estimate
 from tjbench.models.model import Model, ModelError, Request, Response, Trouble
 from tjbench.pricing import Usage
 from tjbench.rows import judge_of, models_of, plan_rows, resolve_mock

@@ -13,12 +13,11 @@ from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
 from tjbench.bench import RowPlan
 from tjbench.config import Config, ModelSpec, Run, config_of
 from tjbench.errors import UsageError
-from tjbench.measure import MeasureRun, estimate, measure, require_priced
+from tjbench.measure import MeasureRun, measure, require_priced
 from tjbench.models.model import Model, Request, Response
 from tjbench.rows import plan_rows
 from tjbench.store.artifacts import load_path
 from tjbench.suites.task import Suite
-from tjbench.tell import render_estimate
 
 OTHER = ModelSpec("openai", "other")
 
@@ -26,36 +25,6 @@ OTHER = ModelSpec("openai", "other")
 def plans(*proofs: dict[str, object]) -> tuple[RowPlan, ...]:
     found = snapshot(prices={**PRICES, OTHER: (2.0, 6.0)})
     return plan_rows(config_of({"proof": list(proofs)}, "--"), found, lambda name, _: sums(10, name=name)).plans
-
-
-def test_the_estimate_is_the_longest_answers_at_three_characters_a_token() -> None:
-    big, small = estimate(plans({"original": str(BIG), "samples": 2, "max_tokens": 100}), snapshot())
-    # "What is 0 + 1?" has 14 characters: 5 tokens; ten tasks, two samples
-    assert (big.spec, big.calls, big.input_tokens, big.output_tokens) == (BIG, 20, 100, 2000)
-    assert big.cost_usd == pytest.approx((100 * 10 + 2000 * 30) / 1e6)
-    assert small.cost_usd == pytest.approx((100 * 1 + 2000 * 3) / 1e6)
-    assert big.priced
-
-
-def test_a_call_that_rows_share_is_counted_once_with_the_most_samples_of_any() -> None:
-    shared = plans(
-        {"original": str(BIG), "candidate": str(SMALL), "samples": 3},
-        {"original": str(BIG), "candidate": str(OTHER)},
-        {"original": str(OTHER), "candidate": str(SMALL), "limit": 4},
-    )
-    found = {e.spec: e.calls for e in estimate(shared, snapshot(prices={**PRICES, OTHER: (2.0, 6.0)}))}
-    assert found == {BIG: 30, SMALL: 30, OTHER: 10}
-    backwards = {e.spec: e.calls for e in estimate(shared[::-1], snapshot(prices={**PRICES, OTHER: (2.0, 6.0)}))}
-    assert backwards == found
-
-
-def test_the_dry_run_names_every_model_the_sum_and_what_is_a_guess() -> None:
-    guessed = snapshot(sources={SMALL: "default"})
-    text = render_estimate(estimate(plans({"original": str(BIG), "max_tokens": 100}), guessed))
-    big, small, total = text.splitlines()
-    assert big == "openai:big: 10 calls, about 50 input and at most 1000 output tokens, at most $0.0305"
-    assert small.endswith("at most $0.0031 (placeholder price: TokenJam does not know this model)")
-    assert total == "in all at most $0.0335; nothing was called"
 
 
 def right(request: Request) -> Response:

@@ -98,17 +98,6 @@ def test_the_parameters_asked_for_are_sent(terminal: Terminal, provider: FakePro
     assert all("temperature" not in ask.body and "seed" not in ask.body for ask in provider.asks)
 
 
-def test_a_dry_run_calls_nothing_and_writes_nothing(terminal: Terminal, provider: FakeProvider) -> None:
-    said = terminal.tjb("run", *SUITE, *PAIR, "--dry-run", "--max-tokens", "100")
-    assert said.code == 0
-    # thirty answers of 100 tokens at 30 dollars a million are 0.09 dollars, and some prompts
-    assert "openai:big: 30 calls" in said.out
-    assert "at most 3000 output tokens, at most $0.09" in said.out
-    assert "nothing was called" in said.out
-    assert provider.asks == []
-    assert not (terminal.root / "results").exists()
-
-
 def test_a_verdict_never_fails_a_measurement(terminal: Terminal, models: Models) -> None:
     models.reply = Reply(text="#### -1")
     assert terminal.tjb("run", *SUITE, *PAIR).code == 0

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from pathlib import Path
 
 from tjbench.bench import Beginner, Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
@@ -17,14 +14,12 @@ from tjbench.compare.pair import Trial
 from tjbench.config import Config, ModelSpec, Run
 from tjbench.errors import UsageError
 from tjbench.models.model import Model
-from tjbench.pricing import Usage, cost_usd
 from tjbench.reuse import Stored
 from tjbench.rows import Rows, judge_of, mock_opener
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience
-from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS, SCRIPTED, ScriptedJudge, judge_messages
+from tjbench.scoring.judge import SCRIPTED, ScriptedJudge
 from tjbench.store.artifacts import require_directory, write_artifact
-from tjbench.suites.task import JudgedCheck
 from tjbench.tokenjam import Snapshot
 
 LiveOpener = Callable[[Config], ModelOpener]
@@ -52,18 +47,6 @@ class MeasureRun:
     whole: Mapping[RowKey, str] = field(default_factory=dict)
     patience: Patience = field(default_factory=Patience)
     begun: float = field(default_factory=time.monotonic)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What one model may cost at most: every answer as long as allowed. Tokens are estimated from characters."""
-
-    spec: ModelSpec
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-    priced: bool
 
 
 def measure(run: MeasureRun) -> tuple[BenchResult, dict[Path, Artifact]]:
@@ -175,37 +158,3 @@ def _open_judge(run: MeasureRun) -> Model | None:
     for task in (task for suite in judged for task in suite.tasks if task.canned):
         right[task.id] = right.get(task.id, frozenset()) | {task.canned.right if task.canned else ""}
     return ScriptedJudge(right, ModelSpec.parse(run.config.judge.model) if run.config.judge.model else SCRIPTED)
-
-
-def estimate(plans: Sequence[RowPlan], snapshot: Snapshot, judge: ModelSpec | None = None) -> list[Estimate]:
-    """Upper bounds by model for all distinct calls of ``plans``, at three characters a token. A judge may be asked
-    twice for a verdict."""
-    calls: Counter[ModelSpec] = Counter()
-    prompts: Counter[ModelSpec] = Counter()
-    answers: Counter[ModelSpec] = Counter()
-    seen = set()
-    for plan in plans:
-        for spec, task, sample in product(plan.asked, plan.suite.tasks, range(plan.samples)):
-            call = (spec, plan.suite.name, task.id, sample, plan.sampling)
-            if call not in seen:
-                seen.add(call)
-                calls[spec] += 1
-                prompts[spec] += math.ceil(sum(len(message.content) for message in task.messages) / 3)
-                answers[spec] += plan.sampling.max_tokens
-                if judge and isinstance(task.check, JudgedCheck):
-                    shown = judge_messages(task, task.check, answer="")
-                    size = sum(len(message["content"]) for message in shown)
-                    calls[judge] += MOST_CALLS
-                    prompts[judge] += MOST_CALLS * (math.ceil(size / 3) + plan.sampling.max_tokens)
-                    answers[judge] += MOST_CALLS * JUDGE_SAMPLING.max_tokens
-    return [
-        Estimate(
-            spec=spec,
-            calls=calls[spec],
-            input_tokens=prompts[spec],
-            output_tokens=answers[spec],
-            cost_usd=cost_usd(Usage(input=prompts[spec], output=answers[spec]), snapshot.rates[spec]),
-            priced=snapshot.rates[spec].source != "default",
-        )
-        for spec in calls
-    ]

@@ -12,18 +12,19 @@ from typing import TextIO
 
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config, ModelSpec
+from tjbench.dry_run import DryRun, tell_dry_run
 from tjbench.errors import ExitCode, IncompleteError, UsageError
-from tjbench.measure import estimate, measure
+from tjbench.measure import measure
 from tjbench.progress import Progress
 from tjbench.recorded import Choice, choose, is_unpriced, plan_replay
 from tjbench.report.html import render_artifact_html
 from tjbench.report.markdown import render_artifact
 from tjbench.report.units import counted, number
-from tjbench.rows import Rows, gateways_of, judge_of
+from tjbench.rows import Rows, gateways_of
 from tjbench.store.artifacts import dump
 from tjbench.suites.telemetry import Selection, open_history
 from tjbench.suites.telemetry.turn import UNNAMED, Census, Fate, Turn
-from tjbench.tell import render_estimate, require_writable, write_text
+from tjbench.tell import require_writable, write_text
 from tjbench.tokenjam import open_tokenjam
 from tjbench.workplace import MOCK_NOTICE, RunOptions, Workplace
 
@@ -86,10 +87,11 @@ def replay(request: ReplayRequest, place: Workplace, *, stdout: TextIO, stderr: 
     people.writelines(f"{line}\n" for line in _about(turns, request, choice))
     config = _with_judge(request)
     rows = Rows(plans=plan_replay(turns, choice, census, config, control=request.control), policies={})
+    options = replace(request.options, private=True, journal=request.options.journal or place.replay_journal())
     if request.dry_run:
-        stdout.write(render_estimate(estimate(rows.plans, choice.snapshot, judge_of(config, rows.plans))))
-        return ExitCode.PASSED
-    return _measured(replace(request, config=config), place, choice, rows, census, (stdout, stderr))
+        dry = DryRun(config=config, rows=rows, snapshot=choice.snapshot, options=options, as_json=request.json)
+        return tell_dry_run(dry, place, stdout=stdout, stderr=stderr)
+    return _measured(replace(request, config=config, options=options), place, choice, rows, census, (stdout, stderr))
 
 
 def _measured(
@@ -101,7 +103,7 @@ def _measured(
     streams: tuple[TextIO, TextIO],
 ) -> ExitCode:
     stdout, stderr = streams
-    options = replace(request.options, private=True, journal=request.options.journal or place.replay_journal())
+    options = request.options
     with place.opened(request.config, choice.snapshot, Progress(stderr), options, rows) as run:
         if run.mock:
             print(MOCK_NOTICE, file=stderr)

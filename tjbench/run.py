@@ -10,15 +10,16 @@ from typing import TextIO
 from tjbench.bench import BenchResult
 from tjbench.compare.artifact import Artifact
 from tjbench.config import Config
+from tjbench.dry_run import DryRun, tell_dry_run
 from tjbench.errors import ExitCode, TjbError, UsageError
-from tjbench.measure import estimate, measure
+from tjbench.measure import measure
 from tjbench.progress import Progress
 from tjbench.report.html import render_artifact_html
 from tjbench.report.markdown import render_artifact
-from tjbench.rows import Rows, judge_of, plan_rows
+from tjbench.rows import Rows, plan_rows
 from tjbench.store.artifacts import dump
 from tjbench.store.transcripts import write_transcripts
-from tjbench.tell import render_estimate, require_writable, write_text
+from tjbench.tell import require_writable, write_text
 from tjbench.workplace import MOCK_NOTICE, RunOptions, Workplace
 
 
@@ -43,8 +44,10 @@ def run_once(request: RunRequest, place: Workplace, *, stdout: TextIO, stderr: T
     if request.dry_run:
         rows = plan_rows(request.config, snapshot, place.suite_loader(), request.options.shard)
         _require_candidates(rows)
-        stdout.write(render_estimate(estimate(rows.plans, snapshot, judge_of(request.config, rows.plans))))
-        return ExitCode.PASSED
+        wanted = DryRun(
+            config=request.config, rows=rows, snapshot=snapshot, options=request.options, as_json=request.json
+        )
+        return tell_dry_run(wanted, place, stdout=stdout, stderr=stderr)
     with place.opened(request.config, snapshot, Progress(stderr), request.options) as run:
         _require_candidates(run.rows)
         if run.mock:

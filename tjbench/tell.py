@@ -15,7 +15,6 @@ from tjbench.compare.decision import BaselineLabel, Decision, DecisionRow
 from tjbench.compare.series import Series, Step
 from tjbench.config import Config
 from tjbench.errors import ExitCode, UsageError
-from tjbench.measure import Estimate
 from tjbench.report.html import render_artifact_html, render_html
 from tjbench.report.markdown import render_artifact, render_decision, render_series
 from tjbench.store.artifacts import Baseline, dump, load_path, read_claims
@@ -176,17 +175,6 @@ def _step_json(step: Step, head: Artifact) -> dict[str, object]:
         "removed": row.overlap.removed,
         "rechecked": row.overlap.rechecked,
     }
-
-
-def render_estimate(estimates: list[Estimate]) -> str:
-    """The dry run's table: what each model may cost at most."""
-    lines = [
-        f"{e.spec}: {e.calls} calls, about {e.input_tokens} input and at most {e.output_tokens} output tokens, "
-        f"at most ${e.cost_usd:.4f}{'' if e.priced else ' (placeholder price: TokenJam does not know this model)'}"
-        for e in estimates
-    ]
-    total = sum(e.cost_usd for e in estimates)
-    return "\n".join([*lines, f"in all at most ${total:.4f}; nothing was called", ""])
 
 
 def require_writable(path: Path) -> None:

@@ -16,9 +16,9 @@ from tjbench.github import baseline as releases
 from tjbench.github.baseline import Repository
 from tjbench.github.checkout import Checkout
 from tjbench.measure import LiveOpener, MeasureRun
-from tjbench.models.cached import Journal
-from tjbench.models.model import Model
-from tjbench.models.providers import open_model, require_known
+from tjbench.models.cached import Journal, request_key
+from tjbench.models.model import Model, Request
+from tjbench.models.providers import endpoint, open_model, require_known
 from tjbench.progress import Progress
 from tjbench.rows import Rows, SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.runner.patience import Patience
@@ -140,6 +140,23 @@ class Workplace:
                 private=options.private,
                 patience=self.patience,
             )
+
+    @contextmanager
+    def kept_answers(self, config: Config, options: RunOptions) -> Iterator[Callable[[ModelSpec, Request], bool]]:
+        """Tells of each request whether the journal holds its answer; makes no journal where there is none."""
+        with ExitStack() as stack:
+            journal = None
+            if options.keep_answers and options.reuse_answers:
+                directory = options.journal or self.journal_directory()
+                journal = stack.enter_context(Journal(directory, look_only=True))
+
+            def is_kept(spec: ModelSpec, request: Request) -> bool:
+                if journal is None:
+                    return False
+                where = endpoint(spec, gateways_of(config), self.environ).base_url
+                return journal.find(request_key(spec, where, request)) is not None
+
+            yield is_kept
 
     def journal_directory(self) -> Path:
         """Where answers are kept unless the user names another place."""

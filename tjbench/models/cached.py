@@ -28,22 +28,28 @@ class Journal:
     """An append-only file of answers, one JSON line each, shared by threads and by processes.
 
     A line is on the disk before ``append`` returns. A line that a crash cut short is skipped. What another process
-    adds meanwhile is found too. With ``reuse`` off nothing is found, but everything is still kept. Only offsets stay
-    in memory. Raises ``UsageError`` where the file cannot be opened or is no journal.
+    adds meanwhile is found too. With ``reuse`` off nothing is found, but everything is still kept. ``look_only`` keeps
+    nothing, and finds nothing where there is no file. Only offsets stay in memory. Raises ``UsageError`` where the file
+    cannot be opened or is no journal.
     """
 
-    def __init__(self, directory: Path, *, reuse: bool = True) -> None:
+    def __init__(self, directory: Path, *, reuse: bool = True, look_only: bool = False) -> None:
         self._path = directory / "answers.jsonl"
         self._reuse = reuse
+        self._look_only = look_only
         self._writing = threading.Lock()
         self._syncing = threading.Lock()
         self._written = self._synced = 0
         self._read_to = 0
         self._offsets: dict[str, tuple[int, int]] = {}
+        self._fd = -1
         try:
+            if look_only and not self._path.exists():
+                return
             directory.mkdir(parents=True, exist_ok=True)
             # Without O_NONBLOCK the opening of a pipe waits for a reader.
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            flags |= os.O_RDONLY if look_only else os.O_RDWR | os.O_CREAT | os.O_APPEND
             self._fd = os.open(self._path, flags, 0o600)
         except OSError as error:
             raise UsageError(
@@ -74,7 +80,7 @@ class Journal:
 
     def find(self, key: str) -> Response | None:
         """The kept complete answer for ``key``, marked as reused and with its original usage and latency."""
-        if not self._reuse:
+        if not self._reuse or self._fd < 0:
             return None
         where = self._offsets.get(key)
         if where is None and os.fstat(self._fd).st_size > self._read_to:
@@ -171,7 +177,7 @@ class Journal:
             return
         import fcntl
 
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        fcntl.flock(self._fd, fcntl.LOCK_SH if self._look_only else fcntl.LOCK_EX)
         try:
             yield
         finally:
