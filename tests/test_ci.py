@@ -331,3 +331,25 @@ def test_one_measurement_is_no_step() -> None:
     assert (decision.status, decision.exit_code) == (Status.NO_BASELINE, ExitCode.PASSED)
     _, nothing = series_of(Shelf.holding(EMPTY), Config())
     assert nothing.status is Status.NO_BASELINE
+
+
+def test_a_row_that_stops_is_held_against_nothing_and_the_next_one_is_whole(tmp_path: Path, before: Baseline) -> None:
+    stopped = measured(tmp_path / "now", before, small=wrong, early_stop=True)
+    (artifact,), (row,) = stopped.artifacts.values(), stopped.decision.rows
+    # Every task breaks: 8 are evidence enough, and 10 make a verdict. The originals are the baseline's.
+    assert (artifact.n_tasks, artifact.candidate_pass) == (10, 0)
+    assert row.reused == Reused(original=10, candidate=0, age_days=0)
+    assert (row.vs_baseline.status, stopped.decision.exit_code) == (RowStatus.NOT_COMPARABLE, ExitCode.REGRESSION)
+    then = Baseline(label=BaselineLabel(ref="path:now"), loaded=load_path(tmp_path / "now"))
+    following = measured(tmp_path / "next", then, small=wrong, early_stop=True)
+    (artifact,), (row,) = following.artifacts.values(), following.decision.rows
+    assert (artifact.n_tasks, artifact.early_stop, row.reused) == (TASKS, None, None)
+    assert row.vs_baseline.reason == "the baseline stopped early, so it is no sample of a fixed size"
+    assert following.decision.exit_code is ExitCode.REGRESSION
+
+
+def test_stored_outcomes_of_the_candidate_stop_nothing(tmp_path: Path, before: Baseline) -> None:
+    found = measured(tmp_path / "now", before, small=wrong, early_stop=True, reuse="all")
+    (artifact,), (row,) = found.artifacts.values(), found.decision.rows
+    assert (artifact.n_tasks, artifact.early_stop) == (TASKS, None)
+    assert row.vs_baseline.status is RowStatus.NOT_RE_MEASURED

@@ -64,7 +64,8 @@ def _stopping(run: MeasureRun) -> tuple[RowPlan, ...]:
     plans = run.rows.plans
     if not run.config.gate.early_stop:
         return plans
-    reasons = [_never_stops(plan) or run.whole.get(plan.row, "") for plan in plans]
+    reused = "stored outcomes may stand in for the candidate's" if run.stored.candidates else ""
+    reasons = [_never_stops(plan) or reused or run.whole.get(plan.row, "") for plan in plans]
     for plan, why in zip(plans, reasons, strict=True):
         if why:
             run.warn(f"no early stop for {plan.suite.name}, {plan.original} → {plan.candidate}: {why}")
