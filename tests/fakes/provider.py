@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import socket
+import struct
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+_PARTS = 50
 _ANTHROPIC_FINISH = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 _ANTHROPIC_ERRORS = {
     400: "invalid_request_error",
@@ -52,7 +54,7 @@ class Ask:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What to answer. ``usage`` replaces the estimated usage as it stands in the response. ``raw`` replaces the whole
-    body. ``hang_up`` closes the connection without a word."""
+    body, which takes ``body_s`` to go out. ``hang_up`` closes the connection without a word, ``reset`` breaks it."""
 
     text: str = ""
     status: int = 200
@@ -66,6 +68,8 @@ class Reply:
     raw: str | None = None
     content_type: str = "application/json"
     hang_up: bool = False
+    reset: bool = False
+    body_s: float = 0.0
 
 
 Script = Callable[[Ask], Reply]
@@ -161,21 +165,35 @@ def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
                 self._send(404, json.dumps({"error": {"message": f"no route {path}"}}), "application/json", {})
                 return
             ask, reply = provider.answer(shape, body, {name.lower(): value for name, value in self.headers.items()})
+            if reply.reset:
+                self.close_connection = True
+                # Closing with data unread or with no time to linger sends RST.
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+                return
             if reply.hang_up:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
             text = reply.raw if reply.raw is not None else json.dumps(_body(ask, reply))
             name = "x-request-id" if shape == "openai" else "request-id"
-            self._send(reply.status, text, reply.content_type, {name: f"req_{ask.number}", **reply.headers})
+            self._send(
+                reply.status, text, reply.content_type, {name: f"req_{ask.number}", **reply.headers}, reply.body_s
+            )
 
-        def _send(self, status: int, text: str, content_type: str, headers: Mapping[str, str]) -> None:
+        def _send(
+            self, status: int, text: str, content_type: str, headers: Mapping[str, str], body_s: float = 0.0
+        ) -> None:
             data = text.encode()
             self.send_response(status)
             for name, value in {"Content-Type": content_type, "Content-Length": str(len(data)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            for part in range(_PARTS) if body_s else ():
+                self.wfile.write(data[len(data) * part // _PARTS : len(data) * (part + 1) // _PARTS])
+                time.sleep(body_s / _PARTS)
+            if not body_s:
+                self.wfile.write(data)
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -92,7 +92,11 @@ def _exit_code(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOBODY_READS
     except Exception as error:
-        traceback.print_exception(error)
+        from tjbench.models.failures import Redactor, secrets_in
+
+        print(
+            Redactor(secrets_in(os.environ)).hide("".join(traceback.format_exception(error))), file=sys.stderr, end=""
+        )
         print("tjb: this is a bug in tokenjam-bench; please report the lines above", file=sys.stderr)
         return 70
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):

@@ -98,16 +98,25 @@ def _seconds_until(date: str, now: datetime) -> float:
     return max(0.0, (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp() - now.timestamp())
 
 
+def secrets_in(environ: Mapping[str, str]) -> list[str]:
+    """The values of variables that hold secrets by their names."""
+    return [value for name, value in environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
+
+
 class Redactor:
-    """Makes provider text fit to be shown: one short line without any of ``secrets`` or what looks like a key."""
+    """Makes text of others fit to be shown: one short line without any of ``secrets`` or what looks like a key."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         whole = {secret.strip() for secret in secrets}
         self._secrets = sorted((secret for secret in whole if len(secret) >= 6), key=len, reverse=True)
 
-    def __call__(self, text: str) -> str:
+    def hide(self, text: str) -> str:
+        """The text as it is but for its keys."""
         for secret in self._secrets:
             text = text.replace(secret, "[key]")
-        text = _URL_LOGIN.sub("", _KEY_SHAPES.sub("[key]", text))
+        return _URL_LOGIN.sub("", _KEY_SHAPES.sub("[key]", text))
+
+    def __call__(self, text: str) -> str:
+        text = self.hide(text)
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -14,6 +14,7 @@ from tjbench.config import ModelSpec
 from tjbench.errors import UsageError
 from tjbench.misconfig import suggestion
 from tjbench.models.cached import CachedModel, Journal
+from tjbench.models.failures import secrets_in
 from tjbench.models.model import Model
 from tjbench.models.watched import WatchedModel
 
@@ -128,7 +129,7 @@ def open_model(
     environ = os.environ if environ is None else environ
     where = endpoint(spec, gateways, environ)
     key = _key(spec, where, gateways, environ)
-    secrets = [value for name, value in environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
+    secrets = secrets_in(environ)
     try:
         kind = _shaped(where.shape)
     except ModuleNotFoundError as error:

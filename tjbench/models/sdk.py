@@ -60,26 +60,13 @@ class SdkModel(ABC):
         """The answer in a response body; raises ``ValidationError`` for one of another shape."""
 
     def _ask(self, request: Request, sent: Parameters) -> Response | ModelError:
+        failed: Exception | None = None
         try:
             raw = self._send(request, sent)
-        except self._sdk.APIStatusError as error:
-            words = words_of(error.response.text)
-            told = retry_after_s(error.response.headers, error.response.text)
-            return self._failure(trouble_of(error.status_code, words), f"HTTP {error.status_code}: {words}", told)
-        except self._sdk.APITimeoutError as error:
-            unsent = _is_unsent(error)
-            words = f"no {'connection' if unsent else 'answer'} in time"
-            return self._failure(Trouble.TIMEOUT, words, unreached=unsent)
-        except self._sdk.APIConnectionError as error:
-            if getattr(error.__cause__, "answer_began", False):
-                return self._failure(Trouble.MALFORMED, "the answer broke off")
-            unsent = _is_unsent(error)
-            words = f"{'no connection' if unsent else 'the connection was lost'}: {error.__cause__ or error}"
-            return self._failure(Trouble.UNAVAILABLE, words, unreached=unsent, lost=not unsent)
-        except UnicodeEncodeError:
-            return self._failure(Trouble.BAD_REQUEST, "the prompt holds text that is not valid Unicode")
         except (self._sdk.APIError, ValueError) as error:
-            return self._failure(Trouble.MALFORMED, f"{type(error).__name__}: {error}")
+            failed = error
+        if failed is not None:  # told outside the handler, so that no bug in the telling shows the SDK's own words
+            return self._told(failed)
         body = raw.http_response.text
         try:
             answer = self._read(body)
@@ -89,6 +76,27 @@ class SdkModel(ABC):
             return answer
         latency_s = raw.http_response.elapsed.total_seconds()
         return replace(answer, latency_s=latency_s, request_id=raw.request_id or answer.request_id, sent=sent)
+
+    def _told(self, failed: Exception) -> ModelError:
+        match failed:
+            case self._sdk.APIStatusError():
+                body = failed.response.text
+                words, told = words_of(body), retry_after_s(failed.response.headers, body)
+                return self._failure(trouble_of(failed.status_code, words), f"HTTP {failed.status_code}: {words}", told)
+            case self._sdk.APITimeoutError():
+                unsent = _is_unsent(failed)
+                words = f"no {'connection' if unsent else 'answer'} in time"
+                return self._failure(Trouble.TIMEOUT, words, unreached=unsent)
+            case self._sdk.APIConnectionError():
+                if getattr(failed.__cause__, "answer_began", False):
+                    return self._failure(Trouble.MALFORMED, "the answer broke off")
+                unsent = _is_unsent(failed)
+                words = f"{'no connection' if unsent else 'the connection was lost'}: {failed.__cause__ or failed}"
+                return self._failure(Trouble.UNAVAILABLE, words, unreached=unsent, lost=not unsent)
+            case UnicodeEncodeError():
+                return self._failure(Trouble.BAD_REQUEST, "the prompt holds text that is not valid Unicode")
+            case _:
+                return self._failure(Trouble.MALFORMED, f"{type(failed).__name__}: {failed}")
 
     def _failure(
         self,
