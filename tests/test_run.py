@@ -165,6 +165,34 @@ def test_a_cap_is_never_passed(terminal: Terminal) -> None:
     assert document["n_unscored"] > 0
 
 
+def test_a_cap_warns_before_it_is_hit_and_what_is_finished_is_kept(terminal: Terminal) -> None:
+    def wordy(ask: Ask) -> Reply:
+        usage = {"prompt_tokens": 10, "completion_tokens": 90, "total_tokens": 100}
+        return Reply(text=add(ask.user), usage=usage)
+
+    # One at a time, a pair costs 100 + 2,700 and 10 + 270 millionths of a dollar. A call of the original is made while
+    # 41 tokens of input and 100 of output are left, which is 3,410.
+    cap, spent, pairs, warned_at = 30_000, 0, 0, 0
+    while spent + 3410 <= cap:
+        for cost in (2800, 280):
+            if spent < 0.8 * cap <= spent + cost:
+                warned_at = spent + cost
+            spent += cost
+        pairs += 1
+    words = ("--max-tokens", "100", "--max-cost-usd", "0.03", "--concurrency", "1", "--journal", "journal", "--json")
+    with FakeProvider(wordy) as costly:
+        terminal.environ["OPENAI_BASE_URL"] = costly.openai_url
+        said = terminal.tjb("run", *SUITE, *PAIR, *words)
+        asked = len(costly.asks)
+    assert said.code == 3
+    assert f"warning: ${warned_at / 1e6:.4f} of the $0.0300 that this run may spend is spent\n" in said.err
+    document = json.loads(said.out)
+    assert document["n_scored"] == pairs
+    assert [task["original"]["cause"] for task in document["tasks"]] == [None] * pairs + ["budget"] * (30 - pairs)
+    assert len((terminal.root / "journal/answers.jsonl").read_bytes().splitlines()) == asked
+    assert "calls failed (budget): " in said.err
+
+
 def test_a_page_is_written_where_asked(terminal: Terminal) -> None:
     said = terminal.tjb("run", *SUITE, *PAIR, "--limit", "2", "--html", "out/page.html")
     assert "report: out/page.html" in said.out

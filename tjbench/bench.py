@@ -31,6 +31,7 @@ from tjbench.config import ModelSpec
 from tjbench.early_stop import FollowedRow, FollowedTask, Stopper
 from tjbench.models.model import Model, Sampling, Trouble
 from tjbench.pricing import Usage, cost_usd
+from tjbench.report.units import dollars
 from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
@@ -374,7 +375,7 @@ class Bench:
         return Budget(math.inf if cap is None else cap, self._price, self._near_cap)
 
     def _near_cap(self, spent: float, cap: float) -> None:
-        self.warn(f"${spent:.2f} of the ${cap:.2f} that this run may spend is spent")
+        self.warn(f"{dollars(spent)} of the {dollars(cap)} that this run may spend is spent")
 
     def _price(self, spec: ModelSpec, usage: Usage) -> float:
         return cost_usd(usage, self.snapshot.rates[spec])

@@ -45,7 +45,9 @@ def replay(
     out: options.Out = Path("results"),
     html: options.Html = None,
     json: options.Json = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost at most, and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is asked, kept already and spent at most, and stop.")
+    ] = False,
     journal: options.Journal = None,
     no_journal: Annotated[
         bool, typer.Option("--no-journal", help="Keep no answer on disk; what is interrupted is paid for again.")

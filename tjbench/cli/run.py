@@ -36,7 +36,9 @@ def run(
     out: options.Out = Path("results"),
     html: options.Html = None,
     json: options.Json = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost at most, and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is asked, kept already and spent at most, and stop.")
+    ] = False,
     journal: options.Journal = None,
     no_cache: options.NoCache = False,
     data: options.Data = None,
