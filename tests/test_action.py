@@ -20,11 +20,13 @@ from tests.fakes.github_server import GithubServer
 from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shop import CONFIG, FILES, KEY, NAME, TASKS, Outcome, Shop, found_shop
 from tests.fakes.sums import add, sums_jsonl
-from tests.fakes.tokenjam import BIG, PRICES, SMALL, VERSION, make_tokenjam
+from tests.fakes.tokenjam import BIG, PRICES, SMALL, VERSION, make_checkout, make_tokenjam
 from tjbench.action_inputs import open_action, read_config
 from tjbench.config import ModelSpec
+from tjbench.container import plan, prepare
 from tjbench.errors import ExitCode
 from tjbench.store.artifacts import load_path
+from tjbench.upgrade import Upgrade, find_installer
 
 OUTPUTS = {
     "status",
@@ -339,6 +341,19 @@ def test_a_check_that_cannot_have_the_baselines_version_says_so_and_judges_all_t
 
 def test_no_other_mode_asks_a_second_tokenjam(released: Shop) -> None:
     assert released.pull_request(environ=newer(released)).decision.upgrade == ()
+
+
+def test_a_checkout_in_the_workspace_is_what_is_measured_by(released: Shop) -> None:
+    """The container builds what the pull request checked out; the gate then asks that tokenjam."""
+    workspace = released.clone("main")
+    make_checkout(workspace / "tokenjam", version="9.3.0.dev1", recommended={BIG: TINY})
+    python = make_tokenjam(released.scratch / "image")
+    launch = plan([], {"INPUT_TOKENJAM-VERSION": "path:tokenjam"})
+    environ = {"GITHUB_WORKSPACE": str(workspace), "TJBENCH_TOKENJAM_PYTHON": str(python)}
+    prepare(launch, Upgrade(installer=find_installer(python, environ), python=python), environ)
+    got = released.run(workspace=workspace, environ=environ, tokenjam_version="path:tokenjam", allow_unpriced="true")
+    assert got.outputs["tokenjam-version"] == "9.3.0.dev1"
+    assert got.decision.rows[0].candidate_model == str(TINY)
 
 
 # --- the image's own trouble

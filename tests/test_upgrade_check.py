@@ -19,7 +19,7 @@ from tests.fakes.artifacts import measurement
 from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shared import shared
 from tests.fakes.terminal import Terminal, open_terminal
-from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_tokenjam
+from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_checkout, make_tokenjam
 from tjbench.compare.map_diff import prices_changed, recommendations_changed
 from tjbench.config import ModelSpec
 from tjbench.pricing import Rates
@@ -130,6 +130,17 @@ def test_a_call_that_is_repeated_and_one_of_a_judge_count_too(terminal: Terminal
         terminal.environ["OPENAI_BASE_URL"] = provider.openai_url
         found = check(terminal, "--from", "9.0.0", "--to", "9.2.0", "--run")
         assert provider.counts()["total"] == found["provider_calls"] == 5  # one again, and a verdict on each answer
+
+
+def test_two_checkouts_are_held_against_each_other(terminal: Terminal) -> None:
+    make_checkout(terminal.root / "old", version="1.0.dev1")
+    make_checkout(terminal.root / "new", version="1.0.dev2", recommended={BIG: TINY})
+    found = check(terminal, "--from", "path:old", "--to", "path:new")
+    assert (found["from"], found["to"], found["provider_calls"]) == ("1.0.dev1", "1.0.dev2", 0)
+    (changed,) = found["recommendations"]["changed"]
+    assert (changed["original"], changed["from"], changed["to"]) == (str(BIG), str(SMALL), str(TINY))
+    assert changed["priced"] is False  # this tokenjam recommends what it has no price for
+    assert terminal.tjb("upgrade-check", "--to", "path:../tokenjam").code == 2
 
 
 def test_an_unreachable_index_is_exit_3_and_a_missing_directory_exit_2(terminal: Terminal) -> None:

@@ -115,7 +115,9 @@ class Installer:
 
     def _resolved_by_pip(self, requirement: str, *, lowest: bool) -> tuple[Version | None, str]:
         words = [sys.executable, "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", *WHEELS]
-        done = self._run([*words, "--quiet", "--report", "-", requirement])
+        # pip takes the highest only, but names all versions where none fits.
+        asked = f"{requirement},<0" if lowest else requirement
+        done = self._run([*words, "--quiet", "--report", "-", asked])
         if isinstance(done, str):
             return None, done
         if lowest or done.returncode != 0:
@@ -190,7 +192,7 @@ def complaint_of(stderr: bytes) -> str:
 
 
 def _lowest_named(stderr: bytes, requirement: str) -> Version | None:
-    """pip takes the highest only, but names all versions where none fits; of those the lowest that fits."""
+    """Of the versions that pip says there are, the lowest final one that fits."""
     listed = re.search(r"from versions: ([^)]*)\)", stderr.decode("utf-8", "replace"))
     bound = Version(requirement.partition(">")[2])
     found = []
@@ -199,4 +201,4 @@ def _lowest_named(stderr: bytes, requirement: str) -> Version | None:
             found.append(Version(name))
         except InvalidVersion:
             continue
-    return min((version for version in found if version > bound), default=None)
+    return min((version for version in found if version > bound and not version.is_prerelease), default=None)

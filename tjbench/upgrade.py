@@ -20,6 +20,8 @@ NO_SUCH_VERSION = re.compile(
     r"no versions? of tokenjam\b|tokenjam was not found in the package registry|"
     r"No matching distribution found for tokenjam|Could not find a version that satisfies"
 )
+NONE_AT_ALL = re.compile(r"\(from versions: none\)")
+"""What pip says of an index that does not answer, as of one that has no wheel of tokenjam."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ class Upgrade:
         complaint = self.installer.install(self.python, f"tokenjam=={version}")
         if complaint is None:
             return
-        if NO_SUCH_VERSION.search(complaint):
+        if NO_SUCH_VERSION.search(complaint) and not NONE_AT_ALL.search(complaint):
             near = " or ".join(map(str, self.installer.nearest(version)))
             raise UsageError(
                 f"the package index has no tokenjam {version}",

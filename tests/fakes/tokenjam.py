@@ -28,6 +28,21 @@ def get_rates(provider, model):
 """
 
 
+_PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+_BACKEND = """
+import pathlib, zipfile
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name, info = "tokenjam-{version}-py3-none-any.whl", "tokenjam-{version}.dist-info/"
+    with zipfile.ZipFile(pathlib.Path(directory) / name, "w") as archive:
+        for path in pathlib.Path("tokenjam").rglob("*.py"):
+            archive.write(path, path.as_posix())
+        archive.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: tokenjam\\nVersion: {version}\\n")
+        archive.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        archive.writestr(info + "RECORD", "")
+    return name
+"""
+
+
 def make_tokenjam(
     directory: Path,
     *,
@@ -36,22 +51,36 @@ def make_tokenjam(
     prices: Mapping[ModelSpec, tuple[float, float]] = PRICES,
 ) -> Path:
     """An environment whose tokenjam says this; returns its Python, for TJBENCH_TOKENJAM_PYTHON."""
+    python = make_venv(directory)
+    add_package(python, sources(recommended, prices), version=version)
+    return python
+
+
+def sources(
+    recommended: Mapping[ModelSpec, ModelSpec | None] = RECOMMENDED,
+    prices: Mapping[ModelSpec, tuple[float, float]] = PRICES,
+) -> dict[str, str]:
+    """The modules of a tokenjam that says this, by path."""
     downgrades: dict[str, dict[str, str]] = {}
     for spec, candidate in recommended.items():
         if candidate:
             downgrades.setdefault(spec.provider, {})[spec.model] = candidate.model
-    python = make_venv(directory)
-    add_package(
-        python,
-        {
-            "tokenjam/__init__.py": "",
-            "tokenjam/core/__init__.py": "",
-            "tokenjam/core/pricing.py": _PRICING.format(prices={(s.provider, s.model): p for s, p in prices.items()}),
-            "tokenjam/core/optimize.py": f"DOWNGRADE_CANDIDATES = {downgrades!r}\n",
-        },
-        version=version,
-    )
-    return python
+    return {
+        "tokenjam/__init__.py": "",
+        "tokenjam/core/__init__.py": "",
+        "tokenjam/core/pricing.py": _PRICING.format(prices={(s.provider, s.model): p for s, p in prices.items()}),
+        "tokenjam/core/optimize.py": f"DOWNGRADE_CANDIDATES = {downgrades!r}\n",
+    }
+
+
+def make_checkout(
+    directory: Path, *, version: str, recommended: Mapping[ModelSpec, ModelSpec | None] = RECOMMENDED
+) -> None:
+    """The sources of such a tokenjam as a project that any installer can build without an index."""
+    files = {**sources(recommended), "pyproject.toml": _PROJECT, "backend.py": _BACKEND.format(version=version)}
+    for path, text in files.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_text(text)
 
 
 def snapshot(

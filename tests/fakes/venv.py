@@ -53,12 +53,16 @@ class Index:
     """A package index on loopback that has only tokenjam. ``status`` other than 200 is its answer to everything."""
 
     files: dict[str, bytes] = field(default_factory=dict)
+    yanked: set[str] = field(default_factory=set)
     status: int = 200
     requests: list[str] = field(default_factory=list)
     url: str = ""
 
-    def add_wheel(self, version: str) -> None:
-        self.files[f"tokenjam-{version}-py3-none-any.whl"] = wheel(version)
+    def add_wheel(self, version: str, files: Mapping[str, str] | None = None, *, yanked: bool = False) -> None:
+        name = f"tokenjam-{version}-py3-none-any.whl"
+        self.files[name] = wheel(version, files)
+        if yanked:
+            self.yanked.add(name)
 
     def answer(self, path: str) -> tuple[int, bytes]:
         self.requests.append(path)
@@ -66,8 +70,12 @@ class Index:
         if self.status != 200:
             return self.status, b""
         if path == "/simple/tokenjam/" and self.files:
-            return 200, "".join(f'<a href="/files/{each}">{each}</a>\n' for each in self.files).encode()
+            return 200, "".join(map(self._link, self.files)).encode()
         return (200, self.files[name]) if name in self.files else (404, b"")
+
+    def _link(self, name: str) -> str:
+        mark = ' data-yanked="broken"' if name in self.yanked else ""
+        return f'<a href="/files/{name}"{mark}>{name}</a>\n'
 
 
 @contextmanager
