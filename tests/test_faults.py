@@ -22,6 +22,7 @@ from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.sums import add, sums_jsonl
 from tests.fakes.terminal import Terminal, open_terminal
 from tests.fakes.tokenjam import make_tokenjam
+from tests.models.test_transport import NOWHERE
 from tjbench.config import ModelSpec, config_of
 from tjbench.errors import ExitCode
 from tjbench.models.model import Trouble
@@ -234,3 +235,32 @@ def test_a_bug_in_the_middle_of_a_call_shows_its_traceback_and_no_key(
     assert b"ZeroDivisionError" in err
     assert CANARY.encode() not in out + err
     assert not any(CANARY in text for text in files_in(terminal.root.parent).values())
+
+
+@pytest.mark.parametrize("shape", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [("http://127.0.0.1:9", "Connection refused"), (NOWHERE, "Name or service not known")],
+    ids=["nobody listens", "no such host"],
+)
+def test_a_provider_that_is_not_there_ends_the_run_with_the_reason(
+    shape: str, url: str, why: str, terminal: Terminal
+) -> None:
+    """After ``connect_s`` (5 s by default) of trying, however many calls there are."""
+    (terminal.root / "sums.jsonl").write_text(sums_jsonl(300))
+    base = f"{url}/v1" if shape == "openai" else url
+    environ = {**terminal.environ, f"{shape.upper()}_BASE_URL": base, f"{shape.upper()}_API_KEY": CANARY}
+    place = Workplace(root=terminal.root, environ=environ, patience=Patience(connect_s=0.3))
+    proof = {"suite": "sums.jsonl", "original": f"{shape}:big", "candidate": f"{shape}:small"}
+    request = RunRequest(config=config_of({"proof": [proof]}, "--"), options=RunOptions(out=terminal.root / "results"))
+    out, err = io.StringIO(), io.StringIO()
+    assert run_once(request, place, stdout=out, stderr=err) is ExitCode.INCOMPLETE
+    found = re.search(
+        rf"{shape}:(big|small): 300 calls failed \(unavailable\): not asked any more after .*", err.getvalue()
+    )
+    assert found, err.getvalue()
+    assert "no connection: [Errno" in found[0]
+    assert why in found[0]
+    again = re.search(r"asked again (\d+) times", err.getvalue())
+    assert again
+    assert int(again[1]) < 100, "calls that wait are not made once the provider is given up"

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from tjbench.models.model import Model, ModelError, Request, Response, Trouble
 from tjbench.pricing import Usage
 from tjbench.rows import judge_of, models_of, plan_rows, resolve_mock
 from tjbench.run import RunRequest, run_once
+from tjbench.runner.deadline import Deadline
 from tjbench.scoring.judge import JUDGE_SAMPLING, MOST_CALLS
 from tjbench.scoring.score import Cause
 from tjbench.settings import overridden
@@ -140,6 +142,26 @@ def test_a_judge_that_is_refused_ends_the_run_and_no_answer_is_wrong() -> None:
     assert Cause.JUDGE_ERROR in causes <= {Cause.JUDGE_ERROR, Cause.PROVIDER_ERROR}  # some may not be asked any more
     assert all("bad key" in problem for problem in result.problems)
     assert result.misconfigured
+
+
+def test_a_judge_that_hangs_at_the_deadline_is_not_waited_for() -> None:
+    release = threading.Event()
+
+    def hang(request: Request) -> Response:
+        if "poem 0" not in request.messages[-1]["content"]:
+            release.wait(60)
+        return grading(request)
+
+    settings = Settings(deadline=Deadline(minutes=0.5 / 60, grace_s=0.1))
+    begun = time.monotonic()
+    try:
+        result = run(judge=FakeModel(hang, GRADER), settings=settings)
+        assert time.monotonic() - begun < 30
+    finally:
+        release.set()
+    unjudged = {task.task_id: task.original.cause for task in only(result).tasks if task.original.unscored}
+    assert set(unjudged) >= {"poem-1", "poem-2"}
+    assert set(unjudged.values()) == {Cause.DEADLINE}
 
 
 def test_a_judge_is_asked_by_as_many_threads_as_calls_may_be_in_flight() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
+from typing import Any
 
 from tjbench import __version__
 from tjbench.compare.artifact import (
@@ -45,7 +46,7 @@ from tjbench.runner.single import attempt_single
 from tjbench.sandbox import Box, cores, open_box
 from tjbench.scoring.blame import suspect_scorer
 from tjbench.scoring.judge import Judge
-from tjbench.scoring.score import Cause, Score, one_line
+from tjbench.scoring.score import Cause, Score, failed, one_line
 from tjbench.scoring.scorer import SCORER_VERSION, score_attempt
 from tjbench.spending import Spending
 from tjbench.suites.task import JudgedCheck, Suite, Task
@@ -350,11 +351,24 @@ class Bench:
             Daemons(limits.concurrency, name="judge", grace_s=GRACE_S) as judges,
         ):
             waiting = [
-                (judges if isinstance(job.task.check, JudgedCheck) else scorers).submit(partial(step, job, attempt))
+                (job, attempt, (judges if _is_judged(job) else scorers).submit(partial(step, job, attempt)))
                 for job, attempt in run_attempts(jobs.values(), limits, attempt=_while_wanted(stopper, jobs))
                 if attempt is not NOT_ASKED
             ]
-            return dict(future.result() for future in waiting)
+            late = [item for item in waiting if _is_judged(item[0]) and _is_late(item[2], limits.deadline)]
+            if late:
+                judges.drop()
+            unjudged = {id(job): self._unjudged(job, attempt, limits) for job, attempt, _ in late}
+            return {
+                names[id(job)]: (attempt, unjudged[id(job)]) if id(job) in unjudged else future.result()[1]
+                for job, attempt, future in waiting
+            }
+
+    def _unjudged(self, job: Job, attempt: Attempt, limits: Limits) -> Score:
+        assert limits.deadline is not None
+        score = failed(Cause.DEADLINE, f"the judge gave no verdict: {limits.deadline.cut()}")
+        self.watch(job.model.spec, attempt, score)
+        return score
 
     def _limits(self) -> Limits:
         settings = self.settings
@@ -517,6 +531,17 @@ def _with_kept(plan: RowPlan, used: Collection[str]) -> RowPlan:
     if len(kept) == len(plan.suite.tasks):
         return plan
     return replace(plan, kept=replace(plan.suite, tasks=tuple(task for task in plan.suite.tasks if task.id in kept)))
+
+
+def _is_judged(job: Job) -> bool:
+    return isinstance(job.task.check, JudgedCheck)
+
+
+def _is_late(verdict: Future[Any], deadline: Deadline | None) -> bool:
+    """Whether it is not there when the deadline's grace has ended."""
+    if deadline is None:
+        return False
+    return not wait([verdict], timeout=max(0.0, deadline.left_s() + deadline.grace_s)).done
 
 
 def _with_spent(plan: RowPlan, spent_usd: float) -> RowPlan:

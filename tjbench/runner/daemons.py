@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 class Daemons:
-    """At most ``workers`` calls at once. Leaving the ``with`` block waits for all of them; an error that leaves it,
-    such as an interrupt, drops those that wait and gives those that run ``grace_s`` seconds.
+    """At most ``workers`` calls at once. Leaving the ``with`` block waits for all of them; after ``drop``, or with an
+    error such as an interrupt, it drops those that wait and gives those that run ``grace_s`` seconds.
 
     An executor of the standard library would be joined at the interpreter's end, however slow its calls are.
     """
@@ -39,6 +39,10 @@ class Daemons:
             thread.start()
         return future
 
+    def drop(self) -> None:
+        """Begins no call any more."""
+        self._dropped.set()
+
     def __enter__(self) -> Self:
         return self
 
@@ -46,10 +50,10 @@ class Daemons:
         self, kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._dropped.set()
+            self.drop()
         for _ in self._threads:
             self._tasks.put(None)
-        deadline = None if kind is None else time.monotonic() + self._grace_s
+        deadline = time.monotonic() + self._grace_s if self._dropped.is_set() else None
         for thread in self._threads:
             with suppress(RuntimeError):  # an interrupt may come before the last one has started
                 thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))

@@ -136,5 +136,5 @@ class PatientModel:
             self._throttle.pause(pause_s, failed.trouble)
             return self._throttle.enter(self.spec)
         except ModelError as ended:
-            words = str(ended) if str(failed) in str(ended) else f"{ended}; before that: {failed}"
-            raise ModelError(ended.trouble, words) from None
+            before = f"; before that: {failed}" if ended.trouble is Trouble.DEADLINE else ""
+            raise ModelError(ended.trouble, f"{ended}{before}") from None
