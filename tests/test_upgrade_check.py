@@ -20,7 +20,9 @@ from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.shared import shared
 from tests.fakes.terminal import Terminal, open_terminal
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_checkout, make_tokenjam
+from tjbench.compare.artifact import ReplayRecord, derive
 from tjbench.compare.map_diff import prices_changed, recommendations_changed
+from tjbench.compare.pair import Rule
 from tjbench.config import ModelSpec
 from tjbench.pricing import Rates
 from tjbench.store.artifacts import load_path, write_artifact
@@ -71,6 +73,22 @@ def test_a_changed_price_is_named_and_recorded_tokens_are_repriced_without_a_cal
     assert row["from"]["candidate_cost_usd"] == pytest.approx((200 * 2 + 200 * 6) / 1e6)
     assert row["to"]["candidate_cost_usd"] == pytest.approx((200 * 1 + 200 * 3) / 1e6)
     assert row["to"]["cost_delta_pct"] == pytest.approx(100 * (800 / 5000 - 1))
+
+
+def test_a_replay_without_a_control_is_no_row_and_is_not_repriced(terminal: Terminal) -> None:
+    made = measurement("pp", "pf", models=(str(BIG), str(SMALL)), version="9.0.0")
+    tasks = tuple(
+        task.model_copy(update={"original": replace(task.original, stated_cost_usd=0.01)}) for task in made.tasks
+    )
+    replay = made.model_copy(update={"replay": ReplayRecord(control=False, judged_by="overlap"), "tasks": tasks})
+    rule = Rule(margin=made.margin_pp / 100, alpha=made.alpha)
+    numbers = derive(tasks, made.rates, str(BIG), str(SMALL), rule, uncontrolled=True)
+    write_artifact(replay.model_copy(update=numbers), terminal.root / "results")
+    found = check(terminal, "--from", "9.0.0", "--to", "9.2.0")
+    assert found["needs_run"] == []
+    assert [(row["from"], row["why"]) for row in found["repriced"]] == [
+        (None, "a replay without --control compares no dollars of one day")
+    ]
 
 
 def test_only_a_pair_whose_recommendation_changed_needs_a_run(terminal: Terminal) -> None:

@@ -117,6 +117,8 @@ def reprice(file: str, artifact: Artifact, before: Snapshot, after: Snapshot) ->
     used = [_used(artifact, side) for side in ("original", "candidate")]
     if artifact.mock:
         return Repriced(file=file, artifact=artifact, why="scripted models use no tokens")
+    if artifact.uncontrolled:
+        return Repriced(file=file, artifact=artifact, why="a replay without --control compares no dollars of one day")
     if artifact.costs_stated or not all(tokens.input + tokens.cache_read + tokens.cache_write for tokens in used):
         return Repriced(file=file, artifact=artifact, why="the file does not hold the tokens that were used")
     models = ModelSpec.parse(artifact.original_model), ModelSpec.parse(artifact.candidate_model)
