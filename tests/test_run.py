@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,9 +25,10 @@ class Models:
     """Answer right, or as ``reply`` says."""
 
     reply: Reply | None = None
+    delay_s = 0.0
 
     def __call__(self, ask: Ask) -> Reply:
-        return self.reply or Reply(text=add(ask.user))
+        return self.reply or Reply(text=add(ask.user), delay_s=self.delay_s)
 
 
 @pytest.fixture
@@ -191,6 +193,34 @@ def test_a_cap_warns_before_it_is_hit_and_what_is_finished_is_kept(terminal: Ter
     assert [task["original"]["cause"] for task in document["tasks"]] == [None] * pairs + ["budget"] * (30 - pairs)
     assert len((terminal.root / "journal/answers.jsonl").read_bytes().splitlines()) == asked
     assert "calls failed (budget): " in said.err
+
+
+def test_a_deadline_ends_the_asking_and_the_next_run_goes_on_from_there(
+    terminal: Terminal, models: Models, provider: FakeProvider
+) -> None:
+    """Sixty calls of a second, four at once, take fifteen; they may begin for little more than one."""
+    kept = ("--journal", "journal", "--concurrency", "4", "--json")
+    models.delay_s = 1.0
+    said = terminal.tjb("run", *SUITE, *PAIR, *kept, "--deadline-minutes", "0.02")
+    document, asked = json.loads(said.out), len(provider.asks)
+    assert said.code == 3
+    assert asked < 60
+    causes = Counter(task[side]["cause"] for task in document["tasks"] for side in ("original", "candidate"))
+    assert causes == Counter({None: asked, "deadline": 60 - asked})
+    assert "--deadline-minutes 0.02" in said.err
+    models.delay_s = 0.0
+    again = terminal.tjb("run", *SUITE, *PAIR, *kept)
+    assert again.code == 0
+    assert json.loads(again.out)["n_scored"] == 30
+    assert len(provider.asks) == 60
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf", "soon"])
+def test_a_deadline_that_is_none_is_refused(terminal: Terminal, provider: FakeProvider, minutes: str) -> None:
+    said = terminal.tjb("run", *SUITE, *PAIR, "--deadline-minutes", minutes)
+    assert said.code == 2
+    assert "deadline" in said.err
+    assert provider.asks == []
 
 
 def test_a_page_is_written_where_asked(terminal: Terminal) -> None:
