@@ -12,6 +12,8 @@ import tjbench
 from tjbench.action_inputs import INPUTS
 from tjbench.cli.reference import reference
 from tjbench.config import Config, Policy, parse_config
+from tjbench.models.model import Trouble
+from tjbench.runner.patience import Patience
 
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -60,6 +62,13 @@ def test_the_configuration_example_is_valid_and_complete() -> None:
 def test_the_configuration_guide_names_every_policy_that_can_fire() -> None:
     rows = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/configuration.md").read_text(), re.MULTILINE))
     assert rows >= {str(policy) for policy in Policy} - {"unsafe"}
+
+
+def test_the_guide_to_the_engine_says_how_often_each_trouble_is_asked_again() -> None:
+    rows = re.findall(r"^\| (`.+`) \| (?:(\d+) times|once) \|", (ROOT / "docs/engine.md").read_text(), re.MULTILINE)
+    said = {name: int(times or 1) for names, times in rows for name in re.findall(r"`(\w+)`", names)}
+    asked = {str(trouble): Patience().tries.get(trouble, 1) for trouble in Trouble}
+    assert said == {name: times for name, times in asked.items() if name not in {Trouble.BUDGET, Trouble.DEADLINE}}
 
 
 def test_links_between_documents_lead_somewhere() -> None:
