@@ -33,21 +33,22 @@ class Wanted:
     checkout: Path | None = None
 
     @classmethod
-    def parse(cls, text: str, *, workspace: Path) -> Wanted:
-        """``latest``, ``installed``, a version, or ``path:DIR`` inside ``workspace``; else ``UsageError``."""
+    def parse(cls, text: str, *, workspace: Path, name: str = "tokenjam-version:") -> Wanted:
+        """``latest``, ``installed``, a version, or ``path:DIR`` inside ``workspace``; else ``UsageError`` about the
+        setting ``name``."""
         if text == "latest":
             return cls(latest=True)
         if text == "installed":
             return cls()
         if text.startswith("path:"):
-            return cls(checkout=_checkout(text.removeprefix("path:"), workspace))
+            return cls(checkout=_checkout(text.removeprefix("path:"), workspace, name))
         try:
             return cls(version=Version(text))
         except InvalidVersion as error:
             raise UsageError(
-                f"tokenjam-version: {text!r} is not a version of tokenjam",
+                f"{name} {text!r} is not a version of tokenjam",
                 why="it is latest, installed, a version such as 0.7.0, or path:DIR",
-                fix="set tokenjam-version: latest",
+                fix=f"write {name} latest",
             ) from error
 
 
@@ -81,7 +82,7 @@ class Upgrade:
             raise IncompleteError(
                 "the newest tokenjam could not be installed",
                 why=complaint,
-                fix="run the job again when the package index answers",
+                fix="run again when the package index answers",
             )
         return f"the newest tokenjam could not be installed, so {there} from the image was used: {complaint}"
 
@@ -99,7 +100,7 @@ class Upgrade:
         raise IncompleteError(
             f"tokenjam {version} could not be installed",
             why=complaint,
-            fix="run the job again when the package index answers, or set tokenjam-version: installed",
+            fix="run again when the package index answers, or take the installed one: installed",
         )
 
     def _install_checkout(self, directory: Path) -> None:
@@ -130,18 +131,18 @@ def installed_version(python: Path) -> Version | None:
     return Version(found[0].parent.name.removeprefix("tokenjam-").removesuffix(".dist-info")) if found else None
 
 
-def _checkout(text: str, workspace: Path) -> Path:
+def _checkout(text: str, workspace: Path, name: str) -> Path:
     root = workspace.resolve()
     directory = (root / text).resolve()
     if not text or not directory.is_relative_to(root):
         raise UsageError(
-            f"tokenjam-version: path:{text} is not inside the workspace",
+            f"{name} path:{text} is not inside the workspace",
             why=f"the workspace is {root}",
             fix="check tokenjam out inside the workspace and name that directory, as in path:tokenjam",
         )
     if not any((directory / name).is_file() for name in ("pyproject.toml", "setup.py")):
         raise UsageError(
-            f"tokenjam-version: path:{text} is not a Python project",
+            f"{name} path:{text} is not a Python project",
             why=f"there is no pyproject.toml in {directory}",
             fix="check tokenjam out (actions/checkout with path:) before this step",
         )

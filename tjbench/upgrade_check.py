@@ -89,7 +89,8 @@ def compare_versions(
     used = [ModelSpec.parse(text) for a in loaded.artifacts.values() for text in (a.original_model, a.candidate_model)]
     configured = models_of(config) if config.proof != Config().proof else []
     at = datetime.now(UTC)
-    old, new = versions.open(wanted_before or _baseline_version(chosen.values())), versions.open(wanted_after)
+    old = versions.open(wanted_before or _baseline_version(chosen.values()), "--from")
+    new = versions.open(wanted_after, "--to")
     specs = list(dict.fromkeys([*used, *configured]))
     before = old.everything(specs, at=at)
     after = new.everything([*specs, *before.mapped], at=at)

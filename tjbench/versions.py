@@ -30,13 +30,13 @@ class Versions:
     cache: Path | None
     scratch: ExitStack = field(repr=False)
 
-    def open(self, text: str) -> TokenJam:
-        """The tokenjam of ``latest``, ``installed``, a version, or ``path:DIR``.
+    def open(self, text: str, name: str = "tokenjam-version:") -> TokenJam:
+        """The tokenjam of ``latest``, ``installed``, a version, or ``path:DIR``, as the setting ``name`` says.
 
         Raises ``UsageError`` for a version that does not exist, with those that are near, and ``IncompleteError`` where
         the package index cannot be reached and nothing is there already.
         """
-        wanted = Wanted.parse(text, workspace=self.cwd)
+        wanted = Wanted.parse(text, workspace=self.cwd, name=name)
         base = open_tokenjam(environ=self.environ, cwd=self.cwd)
         there = installed_version(base.python)
         if wanted == Wanted() or (wanted.version is not None and wanted.version == there):
