@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.fakes.artifacts import CANDIDATE, ORIGINAL, measurement
-from tjbench.compare.artifact import EarlyStopRecord, Flag
+from tjbench.compare.artifact import EarlyStopRecord, Flag, ReplayRecord
 from tjbench.compare.history import Entry, Filter, entry_of, find, instant, newest_first, trends
 from tjbench.errors import UsageError
 
@@ -43,6 +43,14 @@ def test_what_stopped_early_has_no_p_value() -> None:
     assert entry_of(found, "0" * 64, "a.json").p_value == 0.125  # 2 / 2^4
     entry = entry_of(found.model_copy(update={"early_stop": record}), "0" * 64, "a.json")
     assert (entry.stopped, entry.p_value, entry.delta_pp) == (True, None, -100)
+
+
+def test_a_replay_without_a_control_has_no_change_and_no_p_value() -> None:
+    found = measurement("pppp", "pfff")
+    replays = (found.model_copy(update={"replay": ReplayRecord(control=c, judged_by="overlap")}) for c in (True, False))
+    with_control, without = (entry_of(replay, "0" * 64, "a.json") for replay in replays)
+    assert (with_control.uncontrolled, with_control.delta_pp, with_control.p_value) == (False, -75, 0.25)  # 2 / 2^3
+    assert (without.uncontrolled, without.delta_pp, without.p_value) == (True, None, None)
 
 
 def test_a_cost_nobody_knows_is_none_and_not_0() -> None:

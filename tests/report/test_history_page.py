@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes.artifacts import measurement
-from tjbench.compare.artifact import EarlyStopRecord, Flag
+from tjbench.compare.artifact import EarlyStopRecord, Flag, ReplayRecord
 from tjbench.compare.history import entry_of, trends
 from tjbench.report.markdown import render_history_list, render_trends
 
@@ -29,6 +29,16 @@ def test_what_is_no_full_measurement_is_marked() -> None:
     for text in (render_history_list([MARKED], 1), render_trends(trends([MARKED]), 1)):
         for said in ("(mock)", "MOCK RUN", "(placeholder prices)", "(incomplete)", "—"):
             assert said in text
+
+
+def test_a_replay_without_a_control_shows_how_often_the_candidate_agrees_and_no_drop() -> None:
+    replay = measurement("pppp", "pfff").model_copy(update={"replay": ReplayRecord(control=False, judged_by="overlap")})
+    entry = entry_of(replay, "c" * 12, "c.json")
+    for text in (render_history_list([entry], 1), render_trends(trends([entry]), 1)):
+        assert "1/4 (25.0 %)" in text
+        assert "(no control)" in text
+        for misleading in ("4/4", "75.0 pp"):
+            assert misleading not in text
 
 
 def test_nothing_stored_and_nothing_matching_are_told_apart() -> None:

@@ -18,7 +18,8 @@ SHOWN = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One artifact in one line: costs in USD, ``None`` where it tells none; ``delta_pp`` in points, shares in percent.
-    One that ``stopped`` early has no p-value, which is for a fixed number of tasks.
+    One that ``stopped`` early has no p-value, which is for a fixed number of tasks, and an ``uncontrolled`` replay
+    neither that nor a change: its original is the reference and no sample.
 
     ``id`` is the first 12 hexadecimal digits of the file's SHA-256.
     """
@@ -36,7 +37,7 @@ class Entry:
     n_scored: int
     original_pass: float
     candidate_pass: float
-    delta_pp: float
+    delta_pp: float | None
     p_value: float | None
     original_cost_usd: float | None
     candidate_cost_usd: float | None
@@ -47,6 +48,7 @@ class Entry:
     mock: bool
     default_rates: bool
     stopped: bool
+    uncontrolled: bool
 
     @property
     def key(self) -> RowKey:
@@ -83,8 +85,8 @@ def entry_of(artifact: Artifact, digest: str, file: str) -> Entry:
         n_scored=artifact.n_scored,
         original_pass=artifact.original_pass,
         candidate_pass=artifact.candidate_pass,
-        delta_pp=artifact.accuracy_delta_pp,
-        p_value=None if artifact.stopped else artifact.stats.mcnemar_p_value,
+        delta_pp=None if artifact.uncontrolled else artifact.accuracy_delta_pp,
+        p_value=None if artifact.stopped or artifact.uncontrolled else artifact.stats.mcnemar_p_value,
         original_cost_usd=artifact.original_cost_usd if known else None,
         candidate_cost_usd=artifact.candidate_cost_usd if known else None,
         cost_delta_pct=artifact.measured_cost_delta_pct if known else None,
@@ -94,6 +96,7 @@ def entry_of(artifact: Artifact, digest: str, file: str) -> Entry:
         mock=artifact.mock or Flag.MOCK in artifact.flags,
         default_rates=artifact.priced_with_defaults or Flag.DEFAULT_RATES in artifact.flags,
         stopped=artifact.stopped,
+        uncontrolled=artifact.uncontrolled,
     )
 
 

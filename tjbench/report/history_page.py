@@ -114,16 +114,24 @@ def _version(entry: Entry) -> Phrase:
 
 
 def _numbers(entry: Entry) -> tuple[Phrase, ...]:
-    """Passes of both models and the change."""
+    """Passes of both models and the change; of a replay without a control only how often the candidate agrees."""
     if not entry.n_scored:
         return (("—",),) * 3
-    passed = (pass_rate(count, entry.n_scored) for count in (entry.original_pass, entry.candidate_pass))
-    return (*((text,) for text in passed), (signed_pp(entry.delta_pp),))
+    before, after = (pass_rate(count, entry.n_scored) for count in (entry.original_pass, entry.candidate_pass))
+    if entry.delta_pp is None:
+        return ("—",), (after,), ("—",)
+    return (before,), (after,), (signed_pp(entry.delta_pp),)
 
 
 def _ending(entry: Entry) -> tuple[Phrase, ...]:
     guessed = entry.default_rates and entry.cost_delta_pct is None
     return (
         (cost_change(entry.cost_delta_pct, entry.claimed_saving_pct, guessed=guessed),),
-        (entry.verdict, " (incomplete)" if entry.incomplete else " (stopped early)" if entry.stopped else ""),
+        (entry.verdict, *(f" ({mark})" for mark, holds in _marks(entry) if holds)),
     )
+
+
+def _marks(entry: Entry) -> Iterator[tuple[str, bool]]:
+    yield "incomplete", entry.incomplete
+    yield "stopped early", entry.stopped and not entry.incomplete
+    yield "no control", entry.uncontrolled

@@ -52,6 +52,7 @@ COLUMNS: Mapping[str, str] = {
     "mock": "BOOLEAN",
     "default_rates": "BOOLEAN",
     "stopped": "BOOLEAN",
+    "uncontrolled": "BOOLEAN",
 }
 """The columns of ``measurements`` after every migration, one a field of ``Entry``. Times are UTC."""
 
@@ -68,6 +69,11 @@ MIGRATIONS: Mapping[str, str] = {
     """,
     "0002_early_stop": """
         ALTER TABLE measurements ADD COLUMN stopped BOOLEAN;
+        DELETE FROM files;
+        DELETE FROM measurements;
+    """,
+    "0003_uncontrolled_replays": """
+        ALTER TABLE measurements ADD COLUMN uncontrolled BOOLEAN;
         DELETE FROM files;
         DELETE FROM measurements;
     """,
