@@ -124,10 +124,12 @@ def test_a_store_is_not_changed_by_reading_it(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == ["t.duckdb"]
 
 
+@pytest.mark.parametrize("named", ["t.duckdb", "link.duckdb"])
 def test_a_store_that_another_process_holds_is_read_with_what_it_has_not_merged_yet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     path = make_store(tmp_path / "t.duckdb", [span(1, "ask", "say")])
+    (tmp_path / "link.duckdb").symlink_to(path)
     scratch = tmp_path / "tmp"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -139,7 +141,7 @@ def test_a_store_that_another_process_holds_is_read_with_what_it_has_not_merged_
         assert holder.stdout.readline() == "held\n"
         wal = path.with_name("t.duckdb.wal")
         before = path.read_bytes(), wal.read_bytes()
-        with open_history(path, Selection()) as history:
+        with open_history(tmp_path / named, Selection()) as history:
             assert [found.stat().st_mode & 0o777 for found in scratch.iterdir()] == [0o700]
             assert history.census.fates[Fate.REPLAYABLE] == 2
         assert (path.read_bytes(), wal.read_bytes()) == before

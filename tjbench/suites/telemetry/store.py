@@ -255,12 +255,13 @@ def _connect(path: Path, scratch: Path) -> DuckDBPyConnection:
 
 def _copied(path: Path, scratch: Path) -> Path:
     """A copy of the store with what its owner has not merged into it yet, neither changed in between."""
-    wal = path.with_name(path.name + ".wal")
+    held = path.resolve()  # the owner's log lies beside the file itself, not beside a link to it
+    wal = held.with_name(held.name + ".wal")
     copy = scratch / "copy.duckdb"
     for _ in range(_COPIES):
-        before = (_state(path), _state(wal))
+        before = (_state(held), _state(wal))
         try:
-            shutil.copyfile(path, copy)
+            shutil.copyfile(held, copy)
             copy.with_name(copy.name + ".wal").unlink(missing_ok=True)
             if before[1] is not None:
                 shutil.copyfile(wal, copy.with_name(copy.name + ".wal"))
@@ -272,7 +273,7 @@ def _copied(path: Path, scratch: Path) -> Path:
                 why=error.strerror or str(error),
                 fix="stop tj serve, or write an export and replay that: tj export --format json --output history.jsonl",
             ) from error
-        if before == (_state(path), _state(wal)):
+        if before == (_state(held), _state(wal)):
             return copy
     raise UsageError(
         f"{path} changes faster than it can be copied",
