@@ -67,6 +67,21 @@ def test_a_recommendation_that_is_not_made_leaves_the_row_withdrawn() -> None:
     assert not rows.policies[key].required
 
 
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("gemini-2.5-pro", "; it does for google:gemini-2-5-pro, as it spells it"),
+        ("gemini-2.5-flash", ""),
+        ("gemini-2-5-flash", ""),
+    ],
+)
+def test_a_model_that_tokenjam_spells_otherwise_is_named_as_it_spells_it(asked: str, hint: str) -> None:
+    spec = ModelSpec("google", asked)
+    pro, flash = ModelSpec("google", "gemini-2-5-pro"), ModelSpec("google", "gemini-2-5-flash")
+    found = replace(snapshot(prices={spec: (1, 2)}), mapped=(pro,), candidates={pro: flash})
+    assert found.why_none(spec) == f"tokenjam 9.1.0 recommends no cheaper model for {spec}{hint}"
+
+
 def test_a_pinned_candidate_needs_no_recommendation() -> None:
     rows = planned(
         config({"suite": "sums", "original": str(BIG), "candidate": "openai:other"}), recommended={BIG: None}

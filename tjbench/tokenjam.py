@@ -61,7 +61,9 @@ class Snapshot:
         """Why there is no candidate for ``spec``: no cheaper one is known, or the model itself is not."""
         rates = self.rates.get(spec)
         if spec in self.mapped or (rates is not None and rates.source != "default"):
-            return f"tokenjam {self.version} recommends no cheaper model for {spec}"
+            spelled = ModelSpec(spec.provider, spec.model.replace(".", "-"))
+            hint = f"; it does for {spelled}, as it spells it" if spelled != spec and spelled in self.mapped else ""
+            return f"tokenjam {self.version} recommends no cheaper model for {spec}{hint}"
         hint = suggestion(str(spec), [str(known) for known in self.mapped])
         return f"TokenJam {self.version} does not know {spec}{hint}"
 

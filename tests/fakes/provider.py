@@ -54,7 +54,8 @@ class Ask:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What to answer. ``usage`` replaces the estimated usage as it stands in the response. ``raw`` replaces the whole
-    body, which takes ``body_s`` to go out. ``hang_up`` closes the connection without a word, ``reset`` breaks it."""
+    body, which takes ``body_s`` to go out. An empty header is left out. ``hang_up`` closes the connection without a
+    word, ``reset`` breaks it."""
 
     text: str = ""
     status: int = 200
@@ -187,7 +188,8 @@ def _handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
             data = text.encode()
             self.send_response(status)
             for name, value in {"Content-Type": content_type, "Content-Length": str(len(data)), **headers}.items():
-                self.send_header(name, value)
+                if value:
+                    self.send_header(name, value)
             self.end_headers()
             for part in range(_PARTS) if body_s else ():
                 self.wfile.write(data[len(data) * part // _PARTS : len(data) * (part + 1) // _PARTS])

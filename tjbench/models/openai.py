@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -17,7 +18,15 @@ from tjbench.models.sdk import SdkModel
 from tjbench.models.transport import http_client
 from tjbench.pricing import Usage
 
-_FINISH = {"stop": Finish.STOP, "eos": Finish.STOP, "length": Finish.LENGTH, "content_filter": Finish.FILTERED}
+_FINISH = {
+    "stop": Finish.STOP,
+    "eos": Finish.STOP,
+    "length": Finish.LENGTH,
+    "model_length": Finish.LENGTH,
+    "content_filter": Finish.FILTERED,
+}
+# The provider failed in the middle of the answer: Mistral and OpenRouter; DeepSeek.
+_BROKEN_OFF = frozenset({"error", "insufficient_system_resource"})
 
 
 class OpenAIModel(SdkModel):
@@ -61,9 +70,12 @@ class OpenAIModel(SdkModel):
         if not completion.choices:
             return self._failure(Trouble.MALFORMED, "a chat completion without choices")
         choice = completion.choices[0]
-        refused = choice.message.refusal and not choice.message.content
+        if choice.error or choice.finish_reason in _BROKEN_OFF:
+            why = words_of(json.dumps(choice.error)) if choice.error else choice.finish_reason
+            return self._failure(Trouble.MALFORMED, f"the provider broke its answer off: {why}")
+        refused = choice.message.refusal and not choice.message.text
         return Response(
-            text=choice.message.content or choice.message.refusal or "",
+            text=choice.message.text or choice.message.refusal or "",
             usage=completion.usage.normalized() if completion.usage else None,
             finish=Finish.FILTERED if refused else _FINISH.get(choice.finish_reason or "", Finish.OTHER),
             latency_s=None,
@@ -103,14 +115,28 @@ class CompletionUsage(BaseModel):
         )
 
 
+class _Part(BaseModel):
+    type: str | None = None
+    text: str | None = None
+
+
 class _Message(BaseModel):
-    content: str | None = None
+    """Mistral's reasoning models answer in parts, of which those of type ``text`` are the answer."""
+
+    content: str | list[_Part] | None = None
     refusal: str | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content if part.type == "text")
+        return self.content or ""
 
 
 class _Choice(BaseModel):
     message: _Message
     finish_reason: str | None = None
+    error: dict[str, Any] | str | None = None
 
 
 class Completion(BaseModel):
