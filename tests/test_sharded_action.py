@@ -96,7 +96,7 @@ def measure(shop: Shop, event: Mapping[str, Any], downloads: Path, leave_out: in
     return got
 
 
-def judge(shop: Shop, event: Mapping[str, Any], downloads: Path, **more: str) -> Outcome:
+def judge(shop: Shop, event: Mapping[str, Any], downloads: Path, **more: Any) -> Outcome:
     """The last job: a clone of its own with what the others uploaded, and no model to ask."""
     given = inputs(workflow()["jobs"]["gate"])
     workspace = shop.clone(event["ref"])
