@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.tokenjam import BIG, SMALL, make_checkout, make_tokenjam, sources
 from tests.fakes.venv import Index, serve_index
+from tjbench import installer
 from tjbench.config import ModelSpec
 from tjbench.errors import IncompleteError, UsageError
 from tjbench.tokenjam import TokenJam
@@ -60,6 +61,15 @@ def test_a_version_is_had_by_its_name_also_a_yanked_or_a_pre_release_and_kept(
 
 
 def test_latest_is_no_yanked_version_and_no_pre_release(versions: Versions) -> None:
+    assert said(versions.open("latest")) == ("9.4.0", TINY)
+
+
+@pytest.mark.parametrize("versions", ["pip"], indirect=True)
+def test_where_our_environment_has_no_pip_either_one_is_made(
+    versions: Versions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installer, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sys, "executable", "/no/python/with/pip")
     assert said(versions.open("latest")) == ("9.4.0", TINY)
 
 

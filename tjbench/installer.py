@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -114,7 +115,15 @@ class Installer:
         return (Version(found[1]), "") if found else (None, complaint_of(done.stderr))
 
     def _resolved_by_pip(self, requirement: str, *, lowest: bool) -> tuple[Version | None, str]:
-        words = [sys.executable, "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", *WHEELS]
+        with tempfile.TemporaryDirectory(prefix="tjbench-pip-") as scratch:
+            python: Path | str = sys.executable
+            if find_spec("pip") is None:  # as in an environment of pipx
+                self.owner.hand_over(Path(scratch))
+                python = self.make(Path(scratch) / "env")
+            return self._asked_of_pip(str(python), requirement, lowest=lowest)
+
+    def _asked_of_pip(self, python: str, requirement: str, *, lowest: bool) -> tuple[Version | None, str]:
+        words = [python, "-I", "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", *WHEELS]
         # pip takes the highest only, but names all versions where none fits.
         asked = f"{requirement},<0" if lowest else requirement
         done = self._run([*words, "--quiet", "--report", "-", asked])
