@@ -37,7 +37,7 @@ from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
 from tjbench.runner.course import Course
-from tjbench.runner.daemons import Daemons
+from tjbench.runner.daemons import Daemons, awaited
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience
 from tjbench.runner.patient import Throttles
@@ -225,7 +225,7 @@ class Bench:
             for model in {id(job.model): job.model for job in jobs.values()}.values():
                 stack.callback(getattr(model, "close", lambda: None))
             if tested:
-                tested.result()
+                awaited(tested)
             self.begin(self._course(jobs, limits))
             scored = self._scored(jobs, limits, Scorers(box=box, judge=judge), stopper)
         finished = datetime.now(UTC).replace(microsecond=0)
@@ -360,7 +360,7 @@ class Bench:
                 judges.drop()
             unjudged = {id(job): self._unjudged(job, attempt, limits) for job, attempt, _ in late}
             return {
-                names[id(job)]: (attempt, unjudged[id(job)]) if id(job) in unjudged else future.result()[1]
+                names[id(job)]: (attempt, unjudged[id(job)]) if id(job) in unjudged else awaited(future)[1]
                 for job, attempt, future in waiting
             }
 

@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import pytest
 
-from tjbench.runner.daemons import Daemons
+from tjbench.runner.daemons import Daemons, awaited
 
 
 def test_every_call_is_made_and_its_result_or_error_kept() -> None:
@@ -50,3 +50,19 @@ def test_an_error_lets_a_call_under_way_end_within_the_grace() -> None:
         begun.set()
         raise KeyboardInterrupt
     assert running.done()
+
+
+def test_what_a_future_brings_is_waited_for_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tjbench.runner.daemons.LOOK_UP_S", 0.001)
+    release = threading.Event()
+
+    def late() -> str:
+        assert release.wait(30)
+        return "late"
+
+    with Daemons(2, name="test", grace_s=0) as daemons:
+        future = daemons.submit(late)
+        daemons.submit(lambda: threading.Timer(0.05, release.set).start())
+        assert awaited(future) == "late"
+        with pytest.raises(ValueError, match="broken"):
+            awaited(daemons.submit(lambda: int("broken")))

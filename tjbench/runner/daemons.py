@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
+LOOK_UP_S = 1.0
+"""A signal that comes just before a wait begins does not end it, so no wait of the main thread is longer."""
 
 
 class Daemons:
@@ -69,3 +71,10 @@ class Daemons:
                 future.set_result(call())
             except BaseException as error:
                 future.set_exception(error)
+
+
+def awaited(future: Future[T]) -> T:
+    """What ``future`` brings, waited for in steps that an interrupt can end."""
+    while not future.done():
+        wait([future], timeout=LOOK_UP_S)
+    return future.result()

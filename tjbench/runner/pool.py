@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -13,6 +14,7 @@ from queue import Empty, SimpleQueue
 from tjbench.models.model import Model, ModelError, Sampling, Trouble
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget, BudgetedModel
+from tjbench.runner.daemons import LOOK_UP_S
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patient import RUN_ENDED, Throttles
 from tjbench.runner.single import attempt_single
@@ -100,8 +102,10 @@ class _Pool:
             self._start(self._deal)
             while True:
                 try:
-                    item = self._done.get(timeout=self._wait_s())
+                    item = self._done.get(timeout=min(LOOK_UP_S, self._wait_s()))
                 except Empty:
+                    if self._wait_s() > 0:
+                        continue
                     yield from self._cut()
                     return
                 match item:
@@ -187,9 +191,9 @@ class _Pool:
             return Attempt.failed(job.task.id, job.sample, limits.deadline.missed())
         return self._attempt(job.task, limits.held(job.model), job.sampling, job.sample)
 
-    def _wait_s(self) -> float | None:
+    def _wait_s(self) -> float:
         deadline = self._limits.deadline
-        return None if deadline is None else max(0.0, deadline.left_s() + deadline.grace_s)
+        return math.inf if deadline is None else max(0.0, deadline.left_s() + deadline.grace_s)
 
     def _cut(self) -> Iterator[tuple[Job, Attempt]]:
         """Everything that is left when the deadline's grace has ended, without waiting for any of it."""
