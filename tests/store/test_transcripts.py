@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from tests.fakes.artifacts import measurement
 from tjbench.errors import UsageError
 from tjbench.store.artifacts import load_path, write_artifact
-from tjbench.store.transcripts import write_transcripts
+from tjbench.store.transcripts import write_lines, write_transcripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,16 @@ def test_what_was_said_before_is_never_replaced(tmp_path: Path) -> None:
         write_transcripts([Said("second")], tmp_path / "a.json")
     with gzip.open(path, "rt", encoding="ascii") as lines:
         assert [json.loads(line) for line in lines] == [{"text": "first"}]
+
+
+def test_an_interrupt_leaves_no_half_of_it(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[dict[str, object]]:
+        yield {"text": "x" * 100_000}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(interrupted(), tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_left_in_its_place_is_not_followed(tmp_path: Path) -> None:
