@@ -37,7 +37,7 @@ from tjbench.reuse import Asked, Stored
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.budget import Budget
 from tjbench.runner.course import Course
-from tjbench.runner.daemons import Daemons, awaited
+from tjbench.runner.daemons import LOOK_UP_S, Daemons, awaited
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience
 from tjbench.runner.patient import Throttles
@@ -541,7 +541,9 @@ def _is_late(verdict: Future[Any], deadline: Deadline | None) -> bool:
     """Whether it is not there when the deadline's grace has ended."""
     if deadline is None:
         return False
-    return not wait([verdict], timeout=max(0.0, deadline.left_s() + deadline.grace_s)).done
+    while not verdict.done() and (left_s := deadline.left_s() + deadline.grace_s) > 0:
+        wait([verdict], timeout=min(LOOK_UP_S, left_s))
+    return not verdict.done()
 
 
 def _with_spent(plan: RowPlan, spent_usd: float) -> RowPlan:
