@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, nullcontext
@@ -350,19 +350,21 @@ class Bench:
             Daemons(cores(), name="score", grace_s=GRACE_S) as scorers,
             Daemons(limits.concurrency, name="judge", grace_s=GRACE_S) as judges,
         ):
-            waiting = [
-                (job, attempt, (judges if _is_judged(job) else scorers).submit(partial(step, job, attempt)))
-                for job, attempt in run_attempts(jobs.values(), limits, attempt=_while_wanted(stopper, jobs))
-                if attempt is not NOT_ASKED
-            ]
-            late = [item for item in waiting if _is_judged(item[0]) and _is_late(item[2], limits.deadline)]
-            if late:
-                judges.drop()
-            unjudged = {id(job): self._unjudged(job, attempt, limits) for job, attempt, _ in late}
-            return {
-                names[id(job)]: (attempt, unjudged[id(job)]) if id(job) in unjudged else awaited(future)[1]
-                for job, attempt, future in waiting
-            }
+            scored: dict[JobKey, Scored] = {}
+            waiting: deque[tuple[Job, Attempt, Future[tuple[JobKey, Scored]]]] = deque()
+            for job, attempt in run_attempts(jobs.values(), limits, attempt=_while_wanted(stopper, jobs)):
+                if attempt is not NOT_ASKED:
+                    pool = judges if _is_judged(job) else scorers
+                    waiting.append((job, attempt, pool.submit(partial(step, job, attempt))))
+                while waiting and waiting[0][2].done():  # a future takes more memory than a score
+                    scored.update([waiting.popleft()[2].result()])
+            for job, attempt, future in waiting:
+                if _is_judged(job) and _is_late(future, limits.deadline):
+                    judges.drop()
+                    scored[names[id(job)]] = (attempt, self._unjudged(job, attempt, limits))
+                else:
+                    scored.update([awaited(future)])
+            return scored
 
     def _unjudged(self, job: Job, attempt: Attempt, limits: Limits) -> Score:
         assert limits.deadline is not None

@@ -19,6 +19,7 @@ class Accepted:
     def __init__(self, *optional: str) -> None:
         self._optional = frozenset(optional)
         self._limit = "max_tokens"
+        self._sent: dict[tuple[tuple[str, float | int], ...], Parameters] = {}
 
     def of(self, sampling: Sampling) -> Parameters:
         """What to send for ``sampling``; a parameter that is unset or refused is left out."""
@@ -27,7 +28,7 @@ class Accepted:
             sent["temperature"] = sampling.temperature
         if sampling.seed is not None and "seed" in self._optional:
             sent["seed"] = sampling.seed
-        return sent
+        return self._sent.setdefault(tuple(sent.items()), sent)  # every answer of a run keeps its own for the artifact
 
     def learn(self, sent: Mapping[str, object], words: str) -> bool:
         """Whether the refusal in ``words`` is about a parameter of ``sent``, so that asking again can help.
