@@ -135,7 +135,8 @@ def test_what_is_not_toml_is_said_with_its_line(text: str, line: int) -> None:
     ("text", "said"),
     [
         ('[gate]\nalpha = "high"', ":2: gate.alpha: must be a number"),
-        ("[gate]\nalpha = 0", ":2: gate.alpha: must be greater than 0 (got 0)"),
+        ("[gate]\nalpha = 0", ":2: gate.alpha: must be greater than or equal to 0.000001 (got 0)"),
+        ("[gate]\nalpha = 1e-300", ":2: gate.alpha: must be greater than or equal to 0.000001 (got 1e-300)"),
         ("[gate]\nalpha = 1.0", ":2: gate.alpha: must be less than 1"),
         ("[gate]\nalpha = nan", ":2: gate.alpha: must be a finite number"),
         ("[gate]\nmargin_pp = 100", ":2: gate.margin_pp: must be less than 100"),

@@ -101,7 +101,7 @@ Specs = Annotated[tuple[SpecText, ...], BeforeValidator(_listed), Field(min_leng
 CandidateText = Annotated[str, AfterValidator(_candidate)]
 Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 Policies = Annotated[tuple[Policy, ...], BeforeValidator(_listed), AfterValidator(_policies)]
-Proportion = Annotated[float, Field(gt=0, lt=1)]
+Level = Annotated[float, Field(ge=1e-6, lt=1)]
 Points = Annotated[float, Field(ge=0.01, lt=100)]
 
 
@@ -134,7 +134,7 @@ class Gate(_Table):
     """When the job fails."""
 
     fail_on: Policies = DEFAULT_FAIL_ON
-    alpha: Proportion = 0.05
+    alpha: Level = 0.05
     margin_pp: Points = 10.0
     unscored_tolerance_pct: Annotated[float, Field(ge=0, le=100)] = 5.0
     confirm: bool = False

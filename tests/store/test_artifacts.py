@@ -344,6 +344,13 @@ def test_the_first_wrong_field_is_named(change: dict[str, Any], where: str) -> N
     assert why_not(as_bytes({**as_data(), **change})).startswith(where)
 
 
+def test_what_is_wrong_is_said_at_once_and_in_a_few_words() -> None:
+    two_samples = as_data()
+    two_samples["sampling"]["samples"] = 2
+    assert why_not(as_bytes(two_samples)).startswith("task 'humaneval/0' has 1 samples")
+    assert len(why_not(with_task(0, {"passes": 10**400}, "original"))) <= 300
+
+
 def test_a_model_that_is_none_is_named_with_the_file() -> None:
     assert "'gpt-4o' is not a model" in why_not(as_bytes({**as_data(), "original_model": "gpt-4o"}))
 

@@ -128,7 +128,7 @@ def _critical_recoveries(m: int, alpha: float) -> Iterator[int]:
 @lru_cache(maxsize=1 << 14)
 def _most_recoveries(m: int, alpha: float) -> int:
     """The most recoveries among m differing tasks with which the two-sided test shows a regression; -1 for none."""
-    k = max(-1, int((m - normal_quantile(1 - alpha / 2) * sqrt(m)) / 2) - 1)
+    k = max(-1, int((m + normal_quantile(alpha / 2) * sqrt(m)) / 2) - 1)
     while k >= 0 and 2 * half_cdf(k, m) >= alpha:
         k -= 1
     while 2 * half_cdf(k + 1, m) < alpha:

@@ -167,9 +167,8 @@ def parse_claims(content: bytes, name: str) -> tuple[Artifact, dict[str, Any]]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"{name} is not an artifact", why=f"{where}: {str(first['msg']).removeprefix('Value error, ')}"
-        ) from error
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise UsageError(f"{name} is not an artifact", why=": ".join(filter(None, (where, said)))[:300]) from error
     except KeyError as error:
         raise UsageError(f"{name} is not an artifact", why=f"it lacks {error}") from error
     except (TypeError, ValueError, OverflowError, OSError) as error:
