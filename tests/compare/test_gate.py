@@ -289,6 +289,7 @@ def test_an_advisory_row_that_regressed_does_not_hide_the_alarm_of_the_others() 
     decision = judged(heads, bases, policy)
     assert decision.exit_code is ExitCode.REGRESSION
     assert decision.reasons[0].startswith("regression: over all rows together 12 tasks broke, 0 recovered (p < 0.001)")
+    assert (decision.pooled.rows, decision.pooled.runs) == (4, 4)
     assert (decision.pooled.b, decision.pooled.c) == (12, 0)
 
 
@@ -517,6 +518,7 @@ def test_a_candidate_shared_by_originals_counts_once() -> None:
     bases = [measurement(PASS, PASS, models=(head.original_model, CANDIDATE), version="0.6.0") for head in heads]
     decision = judged(heads, bases)
     assert [row.vs_baseline.status for row in decision.rows] == [RowStatus.REGRESSION] * 2
+    assert (decision.pooled.rows, decision.pooled.runs) == (2, 1)
     assert (decision.pooled.b, decision.pooled.c) == (5, 0)
 
 
@@ -571,6 +573,13 @@ def test_a_known_bad_candidate_passes_where_the_baseline_knew_it() -> None:
 def test_where_the_baseline_does_not_compare_the_reason_says_why() -> None:
     (reason,) = decided([("other scorer and bad", True)], DEFAULT_FAIL_ON).reasons
     assert "the baseline does not compare (scorer version differs: 1 → 2): 40 tasks broke" in reason
+
+
+def test_over_a_baseline_of_a_newer_tokenjam_the_reason_says_so() -> None:
+    head, newer = measurement(PASS, BROKE), measurement(PASS, PASS, version="9.9.9")
+    matrix = build_matrix([head], [newer], Rule(), "0.6.1")
+    (reason,) = decide(matrix, GatePolicy(), baseline=LABEL).reasons
+    assert "worse than the original, and the baseline is of tokenjam 9.9.9, newer than this run's 0.6.1: 40" in reason
 
 
 def test_an_own_verdict_that_correction_takes_back_says_so() -> None:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tests.fakes.artifacts import AT, CANDIDATE, ORIGINAL, measurement
 from tjbench.compare.artifact import Artifact, Flag, RowKey
 from tjbench.compare.decision import Acceptance, BaselineLabel, Decision, DecisionRow, RowStatus, Status, VsBaseline
-from tjbench.compare.gate import GatePolicy, decide
+from tjbench.compare.gate import GatePolicy, RowPolicy, decide
 from tjbench.compare.history import entry_of
 from tjbench.compare.matrix import build_matrix
 from tjbench.compare.pair import Rule
@@ -82,6 +82,21 @@ def test_an_alarm_that_no_single_row_raises_is_said_in_the_first_line() -> None:
     assert "over all rows together" in first
     assert "12 tasks broke" in first
     assert "no single row shows it" in first
+
+
+def test_rows_tested_together_are_counted_as_they_were_tested() -> None:
+    marks = "p" * 60, "fff" + "p" * 57
+    heads = [measurement(*marks, suite=suite) for suite in ("a", "b", "c")]
+    heads += [measurement(*marks, suite="c", models=("openai:o3", CANDIDATE))]
+    bases = [
+        measurement("p" * 60, "p" * 60, suite=h.suite.name, models=(h.original_model, CANDIDATE), version="0.6.0")
+        for h in heads
+    ]
+    shared = "All 4 compared rows together, a run that rows share counted once: 9 broke, 0 recovered"
+    assert shared in render_decision(decided(heads, bases))
+    advisory = GatePolicy(rows={head.key: RowPolicy(required=False) for head in heads[2:]})
+    found = decide(build_matrix(heads, bases, Rule()), advisory, baseline=BaselineLabel())
+    assert "2 of 4 compared rows together (the others are tested apart): 6 broke, 0 recovered" in render_decision(found)
 
 
 def test_a_row_shows_passes_change_cost_verdict_and_the_comparison() -> None:

@@ -28,12 +28,14 @@ class Family:
 
     ``failing`` rows may fail the job by ``regression``; rows that may not are a family of their own, so that they
     neither raise an alarm nor cost the others alpha. A row whose regression is ``accepted`` is a family alone.
-    Not ``confirmed``: asked again, the rows together show nothing.
+    Not ``confirmed``: asked again, the rows together show nothing. Of its ``rows`` those that share a run are tested
+    once.
     """
 
     failing: bool
     required: bool
     accepted: bool = False
+    rows: int
     result: FamilyResult
     regressed: frozenset[RowKey]
     confirmed: bool = True
@@ -140,6 +142,7 @@ def _family(runs: dict[RowKey, Run], alpha: float, group: _Group) -> Family:
         failing=group.failing,
         required=group.required,
         accepted=group.accepted is not None,
+        rows=len(runs),
         result=result,
         regressed=regressed,
     )

@@ -137,8 +137,11 @@ class DecisionRow(_Record):
 
 
 class Pooled(_Record):
-    """All comparable rows as one: tasks that broke, recovered, and the one-sided p."""
+    """The ``rows`` that may fail the job, or where there is none, that could, as one: tasks that broke, recovered, and
+    the one-sided p. Rows that share one of the ``runs`` count once."""
 
+    rows: int = 0
+    runs: int = 0
     b: int = 0
     c: int = 0
     p: float = 1.0

@@ -102,7 +102,8 @@ def _hits(row: Row, shown: DecisionRow, tests: Corrected) -> Iterable[tuple[Poli
         yield Policy.REGRESSION, versus.reason
     significant = head is not None and head.verdict is Verdict.SIGNIFICANT_REGRESSION
     if significant and row.key in tests.worse_than_original:
-        why = f"the baseline does not compare ({row.why})" if row.baseline else "no baseline to compare with"
+        nothing = row.why or "no baseline to compare with"
+        why = f"the baseline does not compare ({row.why})" if row.baseline else nothing
         yield Policy.REGRESSION, f"worse than the original, and {why}: {shown.verdict_reason}"
     if significant and row.key in tests.downsized:
         yield Policy.DOWNSIZE, f"the candidate is worse than the original: {shown.verdict_reason}"

@@ -77,11 +77,11 @@ def _early_stop_note(tests: Corrected, policy: GatePolicy) -> tuple[str, ...]:
 
 
 def _pooled(tests: Corrected) -> Pooled:
-    """All rows that may fail the job together, or where there is none, all that could."""
     if not tests.families:
         return Pooled()
-    result = tests.families[0].result
-    return Pooled(b=result.pooled_b, c=result.pooled_c, p=result.pooled_p)
+    first = tests.families[0]
+    result = first.result
+    return Pooled(rows=first.rows, runs=len(result.p_values), b=result.pooled_b, c=result.pooled_c, p=result.pooled_p)
 
 
 def _incomplete(rows: Sequence[Row], decided: Sequence[DecisionRow], policy: GatePolicy) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tjbench.compare.artifact import Flag
-from tjbench.compare.decision import Decision, DecisionRow, RowStatus, Status
+from tjbench.compare.decision import Decision, DecisionRow, Pooled, RowStatus, Status
 from tjbench.compare.stats import Verdict
 from tjbench.report.changes_lines import ASIDE, changes_lines, tasks_lines
 from tjbench.report.page import (
@@ -273,13 +273,20 @@ def _facts(decision: Decision, run_url: str | None) -> Iterator[Phrase]:
     if found:
         yield ("The candidate comes from: ", *joined((Code(source),) for source in found), ".")
     compared = [row for row in decision.rows if row.vs_baseline.status in _TESTED and row.vs_baseline.b is not None]
-    if len(compared) > 1:
-        pooled = decision.pooled
-        yield (f"All {len(compared)} compared rows together: {discordant(pooled.b, pooled.c, pooled.p)}.",)
+    if decision.pooled.rows > 1:
+        yield (_together(decision.pooled, len(compared)),)
     yield (f"Spent by this run: {dollars(decision.cost_usd)}.",)
     yield from (told(sentence(note)) for note in decision.notes)
     if run_url:
         yield ("The run: ", Link(run_url))
+
+
+def _together(pooled: Pooled, compared: int) -> str:
+    """The pooled test, and which of the rows above it is about."""
+    which = f"All {compared}" if pooled.rows == compared else f"{pooled.rows} of {compared}"
+    apart = "" if pooled.rows == compared else " (the others are tested apart)"
+    shared = "" if pooled.runs == pooled.rows else ", a run that rows share counted once"
+    return f"{which} compared rows together{apart}{shared}: {discordant(pooled.b, pooled.c, pooled.p)}."
 
 
 _TESTED = frozenset({RowStatus.REGRESSION, RowStatus.NO_REGRESSION, RowStatus.INSUFFICIENT_EVIDENCE})
