@@ -14,14 +14,16 @@ import pytest
 from tests.fakes.model import FakeModel, response
 from tests.fakes.sums import add, sums
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
-from tjbench.bench import Bench, BenchResult, RowPlan, Settings, build_trial
+from tjbench.bench import Bench, BenchResult
 from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag
 from tjbench.compare.pair import Rule
 from tjbench.compare.stats import Verdict
 from tjbench.config import ModelSpec
+from tjbench.measured import build_trial
 from tjbench.models.mock import MockModel
 from tjbench.models.model import Finish, Model, ModelError, Request, Response, Sampling, Trouble
 from tjbench.pricing import Usage
+from tjbench.row_plan import RowPlan, Settings
 from tjbench.runner.attempt import Attempt
 from tjbench.runner.patience import Patience
 from tjbench.scoring.score import PASSED, Cause, Score, failed

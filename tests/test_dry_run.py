@@ -13,10 +13,10 @@ from tests.fakes.provider import FakeProvider, Reply
 from tests.fakes.sums import add, sums, sums_jsonl
 from tests.fakes.terminal import Terminal, open_terminal
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
-from tjbench.bench import RowPlan
 from tjbench.config import ModelSpec, config_of
 from tjbench.dry_run import estimate, render
 from tjbench.models.model import Request
+from tjbench.row_plan import RowPlan
 from tjbench.rows import plan_rows
 
 OTHER = ModelSpec("openai", "other")

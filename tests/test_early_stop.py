@@ -21,7 +21,7 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.sums import add, adding, sums, sums_jsonl
 from tests.fakes.terminal import Terminal, open_terminal
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
-from tjbench.bench import Bench, BenchResult, RowPlan, Settings
+from tjbench.bench import Bench, BenchResult
 from tjbench.compare.artifact import RECOMMENDED, Artifact
 from tjbench.compare.derived import contradictions
 from tjbench.compare.early_stop import place
@@ -29,6 +29,7 @@ from tjbench.compare.pair import Pair, Rule
 from tjbench.config import ModelSpec
 from tjbench.early_stop import FollowedRow, FollowedTask, Stopper
 from tjbench.models.model import Model, Request, Response, Sampling
+from tjbench.row_plan import RowPlan, Settings
 from tjbench.store.artifacts import load_path
 from tjbench.suites.task import Suite
 

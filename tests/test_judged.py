@@ -19,13 +19,14 @@ from tests.fakes.provider import Ask, FakeProvider, Reply
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, make_tokenjam, snapshot
 from tjbench.action_inputs import open_action, read_config
 from tjbench.base_policy import judged_by_base
-from tjbench.bench import Bench, BenchResult, RowPlan, Settings
+from tjbench.bench import Bench, BenchResult
 from tjbench.compare.artifact import Artifact, Flag
 from tjbench.config import Config, ModelSpec, config_of, parse_config
 from tjbench.dry_run import estimate
 from tjbench.errors import ExitCode, UsageError
 from tjbench.models.model import Model, ModelError, Request, Response, Trouble
 from tjbench.pricing import Usage
+from tjbench.row_plan import RowPlan, Settings
 from tjbench.rows import judge_of, models_of, plan_rows, resolve_mock
 from tjbench.run import RunRequest, run_once
 from tjbench.runner.deadline import Deadline

@@ -10,11 +10,11 @@ import pytest
 from tests.fakes.model import FakeModel, response
 from tests.fakes.sums import add, sums
 from tests.fakes.tokenjam import BIG, PRICES, SMALL, snapshot
-from tjbench.bench import RowPlan
 from tjbench.config import Config, ModelSpec, Run, config_of
 from tjbench.errors import UsageError
 from tjbench.measure import MeasureRun, measure, require_priced
 from tjbench.models.model import Model, Request, Response
+from tjbench.row_plan import RowPlan
 from tjbench.rows import plan_rows
 from tjbench.store.artifacts import load_path
 from tjbench.suites.task import Suite

@@ -11,12 +11,12 @@ import pytest
 
 from tests.fakes.sums import sums, sums_jsonl
 from tests.fakes.tokenjam import BIG, SMALL, snapshot
-from tjbench.bench import RowPlan
 from tjbench.compare.artifact import RowKey
 from tjbench.compare.pair import Rule
 from tjbench.config import Config, ModelSpec, Policy, config_of
 from tjbench.errors import UsageError
 from tjbench.models.model import Request, Sampling
+from tjbench.row_plan import RowPlan
 from tjbench.rows import Rows, gateways_of, mock_opener, models_of, plan_rows, resolve_mock, rule_of
 from tjbench.suites import load_suite
 from tjbench.suites.task import Suite

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TextIO
 
-from tjbench.bench import RowPlan
 from tjbench.config import Config, ModelSpec
 from tjbench.errors import ExitCode, UsageError
 from tjbench.measure import require_priced
 from tjbench.models.model import Request
 from tjbench.pricing import Usage, cost_usd
 from tjbench.report.units import counted, dollars, number
+from tjbench.row_plan import RowPlan
 from tjbench.rows import Rows, gateways_of, judge_of, resolve_mock
 from tjbench.runner.budget import upper_bound
 from tjbench.runner.single import request_of

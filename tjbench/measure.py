@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tjbench.bench import Beginner, Bench, BenchResult, ModelOpener, RowPlan, SelfTest, Settings, Watcher
+from tjbench.bench import Beginner, Bench, BenchResult, SelfTest, Watcher
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.early_stop import evidence_needed
 from tjbench.compare.pair import Trial
@@ -15,6 +15,7 @@ from tjbench.config import Config, ModelSpec, Run
 from tjbench.errors import UsageError
 from tjbench.models.model import Model
 from tjbench.reuse import Stored
+from tjbench.row_plan import ModelOpener, RowPlan, Settings
 from tjbench.rows import Rows, judge_of, mock_opener
 from tjbench.runner.deadline import Deadline
 from tjbench.runner.patience import Patience

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tjbench.bench import NO_SANDBOX
 from tjbench.compare.artifact import Artifact, RowKey, ShardRecord, TaskRecord, derive
 from tjbench.compare.pair import Rule
 from tjbench.errors import IncompleteError, UsageError
+from tjbench.measured import NO_SANDBOX
 from tjbench.pricing import Rates
 from tjbench.store.artifacts import read_parts, require_directory, write_artifact
 from tjbench.store.transcripts import read_lines, write_lines

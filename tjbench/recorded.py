@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose, isfinite
 
-from tjbench.bench import ReplayPlan, RowPlan
 from tjbench.compare.artifact import RECOMMENDED
 from tjbench.compare.pair import Trial
 from tjbench.config import Config, ModelSpec
@@ -16,6 +15,7 @@ from tjbench.models.model import Sampling
 from tjbench.models.providers import Gateways, endpoint
 from tjbench.pricing import Rates, Usage, cost_usd
 from tjbench.report.units import counted
+from tjbench.row_plan import ReplayPlan, RowPlan
 from tjbench.rows import rule_of
 from tjbench.suites.task import Canned, JudgedCheck, OverlapCheck, Suite, Task
 from tjbench.suites.telemetry.turn import Census, Turn

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from os.path import normpath
 from typing import Literal
 
-from tjbench.bench import RowPlan
 from tjbench.compare.artifact import RECOMMENDED, RowKey, ShardRecord
 from tjbench.compare.gate import RowPolicy
 from tjbench.compare.pair import Rule
@@ -16,6 +15,7 @@ from tjbench.errors import UsageError
 from tjbench.models.mock import MockModel
 from tjbench.models.model import Model, Sampling
 from tjbench.models.providers import Gateways, missing_key, needed_key
+from tjbench.row_plan import RowPlan
 from tjbench.shard import Shard
 from tjbench.suites import is_path
 from tjbench.suites.task import JudgedCheck, Suite, Task

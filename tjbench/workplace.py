@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tjbench.bench import ModelOpener
 from tjbench.compare.decision import BaselineLabel
 from tjbench.config import Config, ModelSpec, parse_config
 from tjbench.errors import UsageError
@@ -20,6 +19,7 @@ from tjbench.models.cached import Journal, request_key
 from tjbench.models.model import Model, Request
 from tjbench.models.providers import endpoint, open_model, require_known
 from tjbench.progress import Progress
+from tjbench.row_plan import ModelOpener
 from tjbench.rows import Rows, SuiteLoader, gateways_of, judge_of, models_of, plan_rows, resolve_mock
 from tjbench.runner.patience import Patience
 from tjbench.selftest import SelfTest
