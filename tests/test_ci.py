@@ -13,7 +13,6 @@ from tests.fakes.artifacts import ORIGINAL, measurement
 from tests.fakes.model import FakeModel, response
 from tests.fakes.sums import add, sums
 from tests.fakes.tokenjam import AT, BIG, SMALL, snapshot
-from tjbench.bench import ModelOpener
 from tjbench.ci import GateResult, gate_stored, run_gate, series_of, tokenjam_notes, unconcluded
 from tjbench.compare.artifact import Artifact
 from tjbench.compare.decision import BaselineLabel, Reused, RowStatus, Status
@@ -21,6 +20,7 @@ from tjbench.config import Config, ModelSpec, config_of
 from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun
 from tjbench.models.model import Model, ModelError, Request, Response, Trouble
+from tjbench.row_plan import ModelOpener
 from tjbench.rows import plan_rows
 from tjbench.store.artifacts import Baseline, Loaded, load_path
 from tjbench.store.shelf import Shelf
@@ -324,6 +324,22 @@ def test_a_series_is_judged_by_its_last_step() -> None:
     _, until_then = series_of(Shelf.holding(loaded(*steps[:2])), Config())
     assert (until_then.status, until_then.exit_code) == (Status.REGRESSION, ExitCode.REGRESSION)
     assert until_then.rows[0].original_model == ORIGINAL
+
+
+def test_last_steps_have_the_status_that_is_decided_over_all_rows_and_earlier_ones_their_own() -> None:
+    # Five of five, p = 1/32, is a regression alone, and beside a second row, at half of alpha, is none.
+    names = ("a", "b")
+    rows = [measurement("p" * 60, "p" * 60, suite=name, version="0.6.0") for name in names]
+    rows += [measurement("p" * 60, "f" * 5 + "p" * 55, suite=name, version="0.7.0") for name in names]
+    rows += [measurement("p" * 60, "f" * 5 + "f" * 5 + "p" * 50, suite="a", version="0.8.0")]
+    rows += [measurement("p" * 60, "p" * 5 + "f" * 5 + "p" * 50, suite="b", version="0.8.0")]
+    series, decision = series_of(Shelf.holding(loaded(*rows)), Config())
+    found = {(step.row.key.suite, step.row.head.tokenjam_version): step for step in series.steps if step.row.head}
+    assert found["b", "0.7.0"].status is RowStatus.REGRESSION
+    decided = {row.suite: row.vs_baseline for row in decision.rows}
+    assert found["a", "0.8.0"].status is decided["a"].status is RowStatus.INSUFFICIENT_EVIDENCE
+    assert found["a", "0.8.0"].reason == decided["a"].reason
+    assert "significant alone, not once corrected" in decided["a"].reason
 
 
 def test_one_measurement_is_no_step() -> None:

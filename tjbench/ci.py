@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from os.path import normpath
 from pathlib import Path
 
-from tjbench.bench import BenchResult, RowPlan
+from tjbench.bench import BenchResult
 from tjbench.compare.accepted import with_acceptances
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.confirm import Again, broken_tasks
@@ -22,6 +22,7 @@ from tjbench.errors import ExitCode, IncompleteError, UsageError
 from tjbench.measure import MeasureRun, measure, measure_again
 from tjbench.merged import merge_shards, problems_of
 from tjbench.reuse import stored_outcomes
+from tjbench.row_plan import RowPlan
 from tjbench.rows import Rows, rule_of
 from tjbench.spending import Spending
 from tjbench.store.artifacts import Baseline, Loaded
@@ -235,7 +236,7 @@ def series_of(shelf: Shelf, config: Config, most: int | None = None) -> tuple[Se
     label = BaselineLabel(ref="the step before")
     decision = decide(Matrix(rows=steps), policy, baseline=label) if steps else _no_step(label)
     notes = (*decision.notes, *skipped(shelf), *superseded(series))
-    return series, decision.model_copy(update={"notes": notes})
+    return series.judged(decision.rows), decision.model_copy(update={"notes": notes})
 
 
 def _no_step(label: BaselineLabel) -> Decision:

@@ -424,7 +424,7 @@ def test_a_series_runs_by_tokenjam_version_within_each_row() -> None:
     table = [cells(line) for line in table_of(text)]
     assert [row[0] for row in table[2:]] == ["`0.6.0rc1`", "`0.6.0`", "`0.10.0`"]
     last = dict(zip(table[0], table[-1], strict=True))
-    assert last["vs. the step before"] == "significant_regression: 20 broke, 0 recovered, p < 0.001"
+    assert last["vs. the step before"] == "❌ regression: 20 broke, 0 recovered, p < 0.001"
     assert dict(zip(table[0], table[2], strict=True))["vs. the step before"] == "first measurement"
     assert RowKey("humaneval", ORIGINAL, "recommended").suite in text
 

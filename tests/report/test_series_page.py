@@ -30,6 +30,28 @@ def test_a_step_says_which_tasks_broke_and_who_moved() -> None:
     assert "Who moved since the step before: only the candidate moved (candidate p = 0.002" in lines  # 1 / 2^9
 
 
+def test_a_step_reads_as_the_gate_decides_on_it() -> None:
+    # Five of five: one-sided 2^-5 = .031, two-sided .0625; the gate's test is the one-sided one.
+    text = told(measurement("p" * 60, "f" * 5 + "p" * 55, version="0.7.0"))
+    assert "❌ regression: 5 broke, 0 recovered, p = 0.031" in text
+
+
+def test_an_incomplete_step_is_tested_against_nothing_and_says_why() -> None:
+    text = told(measurement("p" * 60, "u" * 9 + "p" * 51, version="0.7.0"))
+    assert "🟠 incomplete" in text
+    assert "no regression" not in text
+    lines = section(text, "0.6.0 → 0.7.0")
+    assert "Against the step before: incomplete: 9 of 60 tasks are unscored" in lines
+    assert "Who moved" not in lines
+
+
+def test_a_step_without_proof_says_what_is_not_ruled_out_and_what_was_not_scored() -> None:
+    text = told(measurement("p" * 60, "ufff" + "p" * 56, version="0.7.0"), measurement("p" * 60, "p" * 60, version="1"))
+    lines = section(text, "0.6.0 → 0.7.0")
+    assert "insufficient evidence: 3 tasks broke, 0 recovered out of 59 (p = 0.125); a drop up to" in lines
+    assert "1 paired task left the comparison: unscored on one side." in lines
+
+
 def test_both_models_falling_together_is_laid_at_the_provider_or_harness() -> None:
     lines = section(told(measurement("f" * 9 + "p" * 51, "f" * 9 + "p" * 51, version="0.7.0")), "0.6.0 → 0.7.0")
     assert "moved together: suspect provider or harness" in lines

@@ -22,7 +22,7 @@ NOT_ONCE_CORRECTED = "significant alone, not once corrected for all rows"
 
 def decided_row(row: Row, policy: GatePolicy, tests: Corrected) -> DecisionRow:
     """The head's numbers as they stand in its artifact, and how it compares."""
-    versus = _versus(row, policy, tests)
+    versus = held_against(row, policy, tests)
     head = row.head
     if head is None:
         gone = row.baseline
@@ -80,7 +80,8 @@ def _accepted(row: Row, policy: GatePolicy, tests: Corrected) -> Acceptance | No
     return Acceptance(until=accept.until, reason=accept.reason) if accept else None
 
 
-def _versus(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
+def held_against(row: Row, policy: GatePolicy, tests: Corrected) -> VsBaseline:
+    """How the head compares with the baseline."""
     change, who = row.change, None
     if row.head is not None and row.head.incomplete:
         change, status, reason = None, RowStatus.INCOMPLETE, _why_incomplete(row.head)

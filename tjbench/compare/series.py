@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tjbench.compare.artifact import Artifact, RowKey
 from tjbench.compare.attribution import Attribution, attribute
 from tjbench.compare.changes import Changes, find_changes
+from tjbench.compare.corrected import correct
+from tjbench.compare.decision import DecisionRow, RowStatus
 from tjbench.compare.lacking import lacking
 from tjbench.compare.matrix import Listed, Row, build_row, version_order
 from tjbench.compare.pair import Rule
+from tjbench.compare.policy import GatePolicy
+from tjbench.compare.rowstatus import held_against
 
 Load = Callable[[Any], Artifact | None]
 
@@ -24,10 +28,14 @@ def whole(listed: Artifact) -> Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One measurement as ``row``, held against the one before it, with who moved, what moved the dollars, and what was
-    not recorded. All but a series' last step are without their tasks."""
+    """One measurement as ``row``, held against the one before it: what the gate says of it alone, and why; who moved,
+    what moved the dollars, and what was not recorded. An incomplete one is tested against nothing. All but a series'
+    last step are without their tasks; ``unscored`` of the paired ones left the test."""
 
     row: Row
+    status: RowStatus
+    reason: str
+    unscored: int
     attribution: Attribution | None
     changes: Changes | None
     lacking: tuple[str, ...]
@@ -47,6 +55,15 @@ class Series:
     def rows(self) -> tuple[Row, ...]:
         """The steps' rows."""
         return tuple(step.row for step in self.steps)
+
+    def judged(self, rows: Iterable[DecisionRow]) -> Series:
+        """The same series with the last steps as they were decided on, which is once for all of them."""
+        found = {RowKey(row.suite, row.original_model, row.slot): row.vs_baseline for row in rows}
+        last = {step.row.key: place for place, step in enumerate(self.steps)}
+        steps = list(self.steps)
+        for key, versus in found.items():
+            steps[last[key]] = replace(steps[last[key]], status=versus.status, reason=versus.reason)
+        return replace(self, steps=tuple(steps))
 
 
 def build_series(listed: Sequence[Listed], rule: Rule, *, load: Load = whole, most: int | None = None) -> Series:
@@ -120,8 +137,15 @@ class _Walk:
     def _hold_against(self, baseline: Artifact | None) -> None:
         for head in self.waiting:
             row = build_row(self.key, head, baseline, self.rule)
+            if head.incomplete:
+                row = replace(row, change=None, original_change=None)
+            policy = GatePolicy(rule=self.rule)
+            versus = held_against(row, policy, correct([row], policy))
             step = Step(
                 row=_without_tasks(row) if self.steps else row,
+                status=versus.status,
+                reason=versus.reason,
+                unscored=versus.unscored,
                 attribution=attribute(row, self.rule.alpha),
                 changes=find_changes(row),
                 lacking=lacking(head),

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from tjbench.compare.artifact import RECOMMENDED, Artifact, Flag, RowKey
-from tjbench.compare.matrix import Row
+from tjbench.compare.decision import RowStatus
 from tjbench.compare.series import Series, Step
 from tjbench.report.changes_lines import changes_lines, tasks_lines
 from tjbench.report.page import Code, Mark, Page, Phrase, Section, Table, listing, sentence
 from tjbench.report.units import counted, interval_pp, pass_rate, signed_pp
-from tjbench.report.words import MOCK_ALERT, STANDING, broken_order, cost_change, discordant, not_recorded
+from tjbench.report.words import MOCK_ALERT, ROW_STATUS, broken_order, cost_change, discordant, not_recorded
 
 HEADER: tuple[Phrase, ...] = tuple(
     (name,)
@@ -28,6 +28,7 @@ HEADER: tuple[Phrase, ...] = tuple(
 )
 NUMBERS = frozenset({4, 5, 6, 7})
 LISTED = 20
+_EXPLAINED = frozenset({RowStatus.INCOMPLETE, RowStatus.INSUFFICIENT_EVIDENCE})
 
 
 def series_page(series: Series) -> Page:
@@ -72,12 +73,12 @@ def _table(key: RowKey, steps: Sequence[Step]) -> Table:
     return Table(
         title=_title(key, " (what TokenJam recommends)" if key.slot == RECOMMENDED else " (pinned)"),
         header=HEADER,
-        rows=tuple(_cells(step.row, step.row.head) for step in steps if step.row.head),
+        rows=tuple(_cells(step, step.row.head) for step in steps if step.row.head),
         right=NUMBERS,
     )
 
 
-def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
+def _cells(step: Step, head: Artifact) -> tuple[Phrase, ...]:
     scored = head.n_scored > 0
     beside = "stopped early" if head.stopped else interval_pp(head.stats.headline_ci_pp)
     delta = f"{signed_pp(head.accuracy_delta_pp)} ({beside})"
@@ -85,7 +86,7 @@ def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
     return (
         (Code(head.tokenjam_version), mock),
         (Code(head.candidate_model),),
-        (_step(row),),
+        _versus(step),
         (head.verdict.value,),
         (pass_rate(head.original_pass, head.n_scored) if scored else "—",),
         (pass_rate(head.candidate_pass, head.n_scored) if scored else "—",),
@@ -94,10 +95,15 @@ def _cells(row: Row, head: Artifact) -> tuple[Phrase, ...]:
     )
 
 
-def _step(row: Row) -> str:
-    if row.change is None:
-        return f"{STANDING[row.standing]}: {row.why}" if row.why else STANDING[row.standing]
-    return f"{row.change.verdict.value}: {discordant(row.change.b, row.change.c, row.change.p_one_sided)}"
+def _versus(step: Step) -> Phrase:
+    """In the words of a decision, so that the table and what is decided on the last step agree."""
+    mark, word = ROW_STATUS[step.status]
+    change = step.row.change
+    if change is not None:
+        return (mark, f" {word}: {discordant(change.b, change.c, change.p_one_sided)}")
+    if step.row.baseline is None and step.status is RowStatus.NO_BASELINE:
+        return ("first measurement",)
+    return (mark, f" {word}: {step.row.why}" if step.row.why else f" {word}")
 
 
 def _sections(steps: Sequence[Step]) -> Iterator[Section]:
@@ -114,6 +120,8 @@ def _details(step: Step) -> Iterator[Phrase]:
     row = step.row
     if row.repointed:
         yield ("The recommendation changed: ", Code(row.repointed[0]), " → ", Code(row.repointed[1]), ".")
+    if step.status in _EXPLAINED:
+        yield (sentence(f"Against the step before: {ROW_STATUS[step.status][1]}: {step.reason}"),)
     if row.change and (broke := row.change.broke):
         yield (f"Broke since the step before ({len(broke)}): ", *listing(broke, surely=row.change.broke_surely))
         if order := broken_order(row.change.samples, len(broke), len(row.change.broke_surely)):
@@ -121,8 +129,9 @@ def _details(step: Step) -> Iterator[Phrase]:
     if step.attribution:
         yield (sentence(f"Who moved since the step before: {step.attribution}"),)
     if row.baseline:
-        change = row.change
-        compared = change.n + row.overlap.unscored if change else 0
+        if step.unscored:
+            yield (f"{counted(step.unscored, 'paired task')} left the comparison: unscored on one side.",)
+        compared = row.change.n + step.unscored if row.change else 0
         yield from tasks_lines(row.overlap, compared, "the step before")
     yield from changes_lines(step.changes)
     if step.lacking:

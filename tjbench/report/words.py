@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from tjbench.compare.artifact import INFLATION_FLAG, EarlyStopRecord, Flag
 from tjbench.compare.decision import RowStatus, Status
-from tjbench.compare.matrix import Standing
 from tjbench.compare.stats import Verdict
 from tjbench.report.page import Code, Mark, Phrase, joined
 from tjbench.report.units import counted, dollars, number, p_value, signed_percent, times
@@ -27,12 +26,6 @@ ROW_STATUS: Mapping[RowStatus, tuple[Mark, str]] = {
     RowStatus.NOT_RE_MEASURED: (Mark.NONE, "not re-measured"),
     RowStatus.NO_BASELINE: (Mark.NONE, "no baseline"),
     RowStatus.NO_REGRESSION: (Mark.GOOD, "no regression"),
-}
-STANDING: Mapping[Standing, str] = {
-    Standing.COMPARABLE: "comparable",
-    Standing.NOT_COMPARABLE: "not comparable",
-    Standing.NOT_RE_MEASURED: "not re-measured",
-    Standing.NO_BASELINE: "first measurement",
 }
 VERDICT_MARK: Mapping[Verdict, Mark] = {
     Verdict.SIGNIFICANT_REGRESSION: Mark.BAD,
